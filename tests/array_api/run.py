@@ -69,8 +69,7 @@ MEMORIES = {
         {"USM_DEFAULT_DEVICE": "cuda:gpu:0"},
     ),
 }
-# Before anything else in the tested process.
-CHOICE = "import usm.compute; usm.compute.use_provider({package!r})"
+CHOICE = "import usm.compute\nusm.compute.use_provider({package!r})\n"
 
 
 class Result(NamedTuple):
@@ -83,16 +82,15 @@ def suite(clone: pathlib.Path, namespace: str, memory: Memory, examples: int, pr
     """The outcome of each test of the suite on a namespace."""
     with tempfile.TemporaryDirectory() as folder:
         report = pathlib.Path(folder) / "report.xml"
-        if namespace != memory.provider and memory.package in ("cupy", "torch"):
-            choice = pathlib.Path(folder) / "chosen.py"
-            choice.write_text(CHOICE.format(package=memory.package) + "\n")
-            extra = ["-p", "chosen"]
-        else:
-            extra = []
+        # Before the suite: usm shows the CPU to SYCL, also where dpnp is tested alone.
+        is_chosen = namespace != memory.provider and memory.package in ("cupy", "torch")
+        plugin = pathlib.Path(folder) / "before_the_suite.py"
+        plugin.write_text(CHOICE.format(package=memory.package) if is_chosen else "import usm\n")
         paths = [folder, str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])]
         done = subprocess.run(
             [
-                *(sys.executable, "-m", "pytest", "array_api_tests", "-q", "-p", "no:cacheprovider", *extra),
+                *(sys.executable, "-m", "pytest", "array_api_tests", "-q", "-p", "no:cacheprovider"),
+                *("-p", "before_the_suite"),
                 *("--disable-deadline", f"--max-examples={examples}", f"--junitxml={report}"),
                 *(("-n", str(processes)) if processes > 1 else ()),
             ],

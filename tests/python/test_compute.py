@@ -513,3 +513,23 @@ def test_nothing_is_imported_before_the_first_computation():
         assert "usm.compute" not in sys.modules
         """
     )
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float8_e4m3fn", "float8_e5m2"])
+def test_narrow_dtypes_are_computed_in_float32(made, numpy, dtype):
+    a, n = made([[1.0, 2, 0.5], [1.5, 0.25, 3]])
+    a, f = ut.astype(a, dtype), n.astype("float32")
+    b, g = a + a, f + f
+    assert b.dtype == a.dtype and b.usm_type == a.usm_type and b.tolist() == g.tolist()
+    assert (a * 2).dtype == a.dtype and (2 * a).tolist() == (2 * f).tolist()
+    assert ut.mean(a).dtype == a.dtype and (a @ a.T).dtype == a.dtype
+    assert (a + ut.astype(a, "float32")).dtype == "float32"
+    assert ut.argsort(a).dtype == "int64"
+    view = a[:, ::-2]
+    a += 1
+    assert view.tolist() == (f + 1)[:, ::-2].tolist()
+    out = ut.zeros_like(a)
+    assert ut.multiply(a, 2, out=out) is out and out.dtype == a.dtype
+    assert numpy.add(a, a).dtype == a.dtype
+    ones = ut.astype(made(numpy.ones(1000))[0], dtype)
+    assert ut.mean(ones).item() == 1

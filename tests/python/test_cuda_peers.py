@@ -10,6 +10,7 @@ import usm
 import usm.tensor as ut
 
 from support import requirements
+from support.narrow import NARROW
 from support.peers import keep_to_the_first_gpu
 
 REQUIRED = requirements.REQUIRE_CUDA and requirements.REQUIRE_PEERS
@@ -89,6 +90,31 @@ def test_cupy(cupy, array, cuda_queue, usm_type):
     managed = cupy.ndarray((2, 3), "f4", cupy.cuda.malloc_managed(24))
     assert ut.asarray(managed).usm_type == "shared"
     assert cupy.asarray(array[::-1, ::2]).tolist() == array[::-1, ::2].tolist()
+
+
+@pytest.mark.parametrize("dtype", NARROW)
+def test_narrow_dtypes_of_torch(torch, cuda_queue, dtype):
+    ours = ut.asarray([1, 2.5, -3, 0.25], dtype, usm_type="device", sycl_queue=cuda_queue)
+    theirs = torch.from_dlpack(ours)
+    assert theirs.dtype is getattr(torch, dtype) and theirs.data_ptr() == ours._pointer
+    assert theirs.float().tolist() == ours.tolist() == [1, 2.5, -3, 0.25]
+    made = torch.tensor([0.5, -4, 2], device="cuda").to(getattr(torch, dtype))
+    for ours in (ut.from_dlpack(made), ut.asarray(made)):
+        assert (ours.dtype, ours._pointer, ours.tolist()) == (dtype, made.data_ptr(), [0.5, -4, 2])
+    numbers = torch.linspace(-8, 8, 100_001, device="cuda")
+    expected = numbers.to(getattr(torch, dtype)).float().tolist()
+    assert ut.astype(ut.from_dlpack(numbers), dtype).tolist() == expected
+
+
+def test_bfloat16_of_cupy(cupy, cuda_queue):
+    bfloat16 = requirements.module("ml_dtypes", required=REQUIRED).bfloat16
+    ours = ut.asarray([1, 2.5, -3], "bfloat16", usm_type="device", sycl_queue=cuda_queue)
+    theirs = cupy.from_dlpack(ours)
+    assert theirs.dtype == bfloat16 and theirs.data.ptr == ours._pointer
+    assert theirs.astype("float32").tolist() == ours.tolist()
+    made = cupy.asarray([0.5, -4, 2]).astype(bfloat16)
+    for ours in (ut.from_dlpack(made), ut.asarray(made)):
+        assert (ours.dtype, ours._pointer, ours.tolist()) == ("bfloat16", made.data.ptr, [0.5, -4, 2])
 
 
 def test_numba(cuda, array):

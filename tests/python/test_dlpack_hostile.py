@@ -97,7 +97,8 @@ SPOILED = {
     "byte_offset": (spoil_tensor(byte_offset=2**64 - 1), "byte_offset|data|offset"),
     "lanes": (spoil_tensor(lanes=4), "lanes"),
     "bits": (spoil_tensor(bits=24), "bits"),
-    "bfloat16": (spoil_tensor(code=4, bits=16), "code: found kDLBfloat"),
+    "bits of bfloat16": (spoil_tensor(code=4, bits=32), "bits: found 32 bits of kDLBfloat"),
+    "float8_e8m0fnu": (spoil_tensor(code=14, bits=8), "code: found kDLFloat8_e8m0fnu"),
     "code": (spoil_tensor(code=99), "code"),
 }
 

@@ -6,6 +6,7 @@ import usm.tensor as ut
 
 from support.dlpack import CPU, Exporter
 from support.layouts import STRIDED, strided_array
+from support.narrow import NARROW
 from support.values import DTYPES, counting
 
 
@@ -34,8 +35,13 @@ def test_jax_to_ours(jax, queue, dtype):
         ut.from_dlpack(theirs, copy=False)
 
 
-def test_dtypes_that_only_jax_has(jax, queue):
-    theirs = jax.numpy.arange(3, dtype="bfloat16")
-    for convert in (ut.asarray, ut.from_dlpack):
-        with pytest.raises((TypeError, ValueError), match="(?i)bf"):
-            convert(theirs)
+@pytest.mark.parametrize("dtype", NARROW)
+def test_narrow_dtypes_there_and_back(jax, numpy, queue, host_accessible, dtype):
+    theirs = jax.numpy.asarray([1.0, 2.5, -3.0, 0.25, 4.0, 0.0], dtype=dtype)
+    for a in (ut.asarray(theirs, sycl_queue=queue), ut.from_dlpack(theirs, device=queue)):
+        assert (a.dtype, a.tolist()) == (dtype, theirs.tolist())
+    a = ut.asarray([1, 2.5, -3, 0.25], dtype, usm_type=host_accessible, sycl_queue=queue)
+    back = jax.dlpack.from_dlpack(Exporter(a, CPU))
+    assert (back.dtype, back.tolist()) == (dtype, a.tolist())
+    assert a._pointer % 64 or back.unsafe_buffer_pointer() == a._pointer
+    assert jax.numpy.asarray(numpy.asarray(a)).dtype == dtype

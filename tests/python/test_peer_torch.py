@@ -6,6 +6,7 @@ import usm.tensor as ut
 
 from support.dlpack import CPU, Exporter
 from support.layouts import STRIDED, strided_array
+from support.narrow import NARROW
 from support.values import DTYPES, counting
 
 FORWARD = [name for name, (_, strides, _) in STRIDED.items() if all(stride >= 0 for stride in strides)]
@@ -28,6 +29,30 @@ def test_torch_to_ours(torch, queue, dtype):
     for tensor in (theirs, theirs.T, theirs[:, ::2]):
         for a in (ut.asarray(tensor, sycl_queue=queue), ut.from_dlpack(tensor, device=queue)):
             assert (a.dtype, a.tolist(), a.flags.writable) == (dtype, tensor.tolist(), True)
+
+
+@pytest.mark.parametrize("dtype", NARROW)
+def test_narrow_dtypes_there_and_back(torch, queue, host_accessible, dtype):
+    theirs = torch.tensor([[1.0, 2.5, -3.0], [0.25, 4.0, 0.0]]).to(getattr(torch, dtype))
+    for tensor in (theirs, theirs.T):
+        for a in (ut.asarray(tensor, sycl_queue=queue), ut.from_dlpack(tensor, device=queue)):
+            assert (a.dtype, a.tolist()) == (dtype, tensor.float().tolist())
+    a = ut.asarray([[1, 2.5], [-3, 0.25]], dtype, usm_type=host_accessible, sycl_queue=queue)
+    for view in (a, a.T, a[:, 1:]):
+        back = torch.from_dlpack(Exporter(view, CPU))
+        assert back.dtype is getattr(torch, dtype) and back.data_ptr() == view._pointer
+        assert back.float().tolist() == view.tolist()
+        assert ut.from_dlpack(back, device=queue)._pointer == view._pointer
+
+
+def test_casts_are_those_of_torch(torch, queue, usm_type):
+    """But for NaN, and for numbers beyond the largest one of 8 bits."""
+    numbers = torch.arange(-2000, 2000).float() / 7
+    a = ut.asarray(numbers, usm_type=usm_type, sycl_queue=queue)
+    for dtype in NARROW:
+        is_in_range = numbers.abs() < ut.finfo(dtype).max
+        found = torch.tensor(ut.astype(a, dtype).tolist())
+        assert torch.equal(found[is_in_range], numbers.to(getattr(torch, dtype)).float()[is_in_range])
 
 
 def test_tensors_over_our_memory_come_back_without_a_copy(torch, queue, host_accessible):

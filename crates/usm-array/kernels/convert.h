@@ -9,13 +9,19 @@
 
 #include "dialect.h"
 
-// The classes of dtypes: with the size they make up the dtype. The same numbers are in `src/copy/kernel/linear/cast.rs`.
+// The classes of dtypes: with the size they make up the dtype. The same numbers are in `src/copy/kernel/elements.rs`.
 #define BOOLEAN 0
 #define SIGNED 1
 #define UNSIGNED 2
 #define FLOAT 3
 #define COMPLEX 4
 #define PAIR(from, to) ((from) * 5 + (to))
+
+// Pairs with narrow floating-point numbers: bfloat16 or one of 8 bits, whose format is above the lowest byte. Of other dtypes there are
+// binary16 and binary32; all other casts are two.
+#define FROM_NARROW 25
+#define TO_NARROW 26
+#define BOTH_NARROW 27
 
 // An element as it is in memory: its bits, and of 16 bytes the second half, too.
 #if FROM_BYTES == 16
@@ -151,6 +157,79 @@ FUNCTION u32 narrow_of_f64(u64 bits, u32 fraction, u32 bias)
 static inline u32 f32_of_f64(u64 bits) { return (u32)(bits >> 32 & 0x80000000) | narrow_of_f64(bits, 23, 127); }
 #endif
 static inline u32 f16_of_f64(u64 bits) { return (u32)(bits >> 48 & 0x8000) | narrow_of_f64(bits, 10, 15); }
+
+// ---- Narrow floating-point numbers: as in `src/dtype/narrow.rs` ----
+
+#define FRACTION(format) ((format) & 0xf)
+#define BIAS(format) ((format) >> 4 & 0xff)
+#define SPECIAL(format) ((format) >> 12)
+#define IEEE 0
+#define FINITE 1
+
+// Of NaN only the sign stays.
+__attribute__((unused)) static inline u32 f32_of_bf16(u32 bits)
+{
+    return (bits & 0x7fff) > 0x7f80 ? (bits & 0x8000) << 16 | 0x7fc00000 : bits << 16;
+}
+
+FUNCTION u32 bf16_of_f32(u32 bits)
+{
+    u32 nan = (bits >> 16 & 0x8000) | 0x7fc0;
+    return (bits & 0x7fffffff) > 0x7f800000 ? nan : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+}
+
+// A bfloat16, or else a binary16.
+__attribute__((unused)) static inline u32 f32_of_two_bytes(u32 bits, bool is_bfloat)
+{
+    u32 binary = f32_of_f16(bits), brain = f32_of_bf16(bits);
+    return is_bfloat ? brain : binary;
+}
+
+__attribute__((unused)) static inline u32 float_of_two_bytes(u32 bits, bool is_bfloat)
+{
+    u32 binary = f16_of_f32(bits), brain = bf16_of_f32(bits);
+    return is_bfloat ? brain : binary;
+}
+
+FUNCTION u32 f32_of_f8(u32 bits, u32 format)
+{
+    u32 fraction = FRACTION(format), bias = BIAS(format), special = SPECIAL(format);
+    // The same for all elements: the bits from which on there are infinities and NaN, without the sign, and those of a single NaN.
+    u32 last = 0x7f >> fraction << fraction, infinity = special == IEEE ? last : 0x80;
+    u32 nan = special == IEEE ? last + 1 : special == FINITE ? 0x7f : 0x80, only = special > FINITE ? 0x80 : 0x100;
+    u32 rest = bits & 0x7f;
+#ifdef __NVPTX__
+    u32 number = bits_of(float_of(rest << (23 - fraction)) * float_of((254 - bias) << 23));
+#else
+    // A subnormal number is a whole number of units. Devices need not have subnormal binary32.
+    u32 small = bits_of((float)(i32)rest * float_of((128 - bias - fraction) << 23));
+    u32 normal = (rest << (23 - fraction)) + ((127 - bias) << 23);
+    u32 number = rest >> fraction ? normal : small;
+#endif
+    number = rest >= infinity ? 0x7f800000 : number;
+    number = rest >= nan || bits == only ? 0x7fc00000 : number;
+    return (bits & 0x80) << 24 | number;
+}
+
+FUNCTION u32 f8_of_f32(u32 bits, u32 format)
+{
+    u32 fraction = FRACTION(format), bias = BIAS(format), special = SPECIAL(format), drop = 23 - fraction;
+    // The same for all elements.
+    u32 last = 0x7f >> fraction << fraction, least = (128 - bias) << 23, shift = (151 - bias - fraction) << 23;
+    u32 largest = special == IEEE ? last - 1 : special == FINITE ? 0x7e : 0x7f;
+    u32 nan = special == IEEE ? 0x7f ^ 1u << (fraction - 2) : special == FINITE ? 0x7f : 0x80;
+    u32 beyond = special == IEEE ? last : nan, middle = (1u << (drop - 1)) - 1 - ((127 - bias) << 23);
+    u32 rest = bits & 0x7fffffff;
+    // The sum has as many bits below the point as the format has.
+    u32 small = bits_of(float_of(rest) + float_of(shift)) - shift;
+    // What rebases the exponent leaves the bits that round as they are.
+    u32 normal = (rest + middle + (rest >> drop & 1)) >> drop;
+    u32 result = rest < least ? small : normal;
+    result = result > largest ? beyond : result;
+    result = rest > 0x7f800000 ? nan : result;
+    u32 sign = special > FINITE && result == 0 ? 0 : bits >> 24 & 0x80;
+    return result | sign;
+}
 
 // ---- Integers to floating-point numbers ----
 
@@ -343,14 +422,50 @@ FUNCTION u32 unsigned_of_f32(float x)
 
 // Casts elements in registers; how many is known to the compiler. The pair of dtypes is the same for all work-items. Integers of both signs that become integers
 // are SIGNED, if they get no longer or are signed; else UNSIGNED to SIGNED.
-#define EACH(from_class, to_class, expression)          \
-    case PAIR(from_class, to_class):                    \
+#define EACH(from_class, to_class, expression) EACH_OF(PAIR(from_class, to_class), expression)
+#define EACH_OF(number, expression)                     \
+    case number:                                        \
         _Pragma("unroll") for (u32 e = 0; e < count; e++) \
         {                                               \
             From f = from[e];                           \
             to[e] = (To)(expression);                   \
         }                                               \
         break;
+
+// The same for a pair with narrow numbers. Two casts that differ at one end are one loop, which keeps the modules small.
+#if FROM_BYTES + ITEM_BYTES > 2 && FROM_BYTES + ITEM_BYTES <= 6
+#define IS_NARROW(pair) (((pair) & 0xff) >= FROM_NARROW)
+__attribute__((always_inline)) static inline void convert_narrow(u32 pair, const From *from, To *to, u32 count)
+{
+    __attribute__((unused)) u32 number = pair & 0xff, format = pair >> 8;
+    switch (number) {
+#if FROM_BYTES == 1 && ITEM_BYTES == 2
+    case BOTH_NARROW:
+        EACH_OF(FROM_NARROW, float_of_two_bytes(f32_of_f8(f, format), number == BOTH_NARROW))
+#elif FROM_BYTES == 1 && ITEM_BYTES == 4
+        EACH_OF(FROM_NARROW, f32_of_f8(f, format))
+#elif FROM_BYTES == 2 && ITEM_BYTES == 1
+    case BOTH_NARROW:
+        EACH_OF(TO_NARROW, f8_of_f32(f32_of_two_bytes(f, number == BOTH_NARROW), format))
+#elif FROM_BYTES == 2 && ITEM_BYTES == 2
+        EACH_OF(FROM_NARROW, f16_of_f32(f32_of_bf16(f)))
+        EACH_OF(TO_NARROW, bf16_of_f32(f32_of_f16(f)))
+#elif FROM_BYTES == 2 && ITEM_BYTES == 4
+        EACH_OF(FROM_NARROW, f << 16)
+#elif FROM_BYTES == 4 && ITEM_BYTES == 1
+        EACH_OF(TO_NARROW, f8_of_f32(f, format))
+#elif FROM_BYTES == 4 && ITEM_BYTES == 2
+        EACH_OF(TO_NARROW, bf16_of_f32(f))
+#endif
+    default:
+        _Pragma("unroll") for (u32 e = 0; e < count; e++) to[e] = (To)(0);
+        break;
+    }
+}
+#else
+#define IS_NARROW(pair) false
+#define convert_narrow convert
+#endif
 
 __attribute__((always_inline)) static inline void convert(u32 pair, const From *from, To *to, u32 count)
 {

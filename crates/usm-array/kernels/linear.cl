@@ -682,7 +682,10 @@ __attribute__((always_inline)) static inline void select_chunk(global char *rest
     }
 #ifdef CAST
     To out[COUNT];
-    convert(pair, in, out, COUNT);
+    if (IS_NARROW(pair))
+        convert_narrow(pair, in, out, COUNT);
+    else
+        convert(pair, in, out, COUNT);
 #else
     To *out = in;
 #endif
@@ -738,6 +741,7 @@ KERNEL select(global char *restrict dst, SOURCE CAST_PAIR CAST_RUN u32 total, u3
             _Pragma("unroll") for (u32 e = 0; e < PIECES * COUNT; e++)
                 in[e] = get(src + from + (e / COUNT * LANES * COUNT + e % COUNT) * FROM_BYTES);
         }
+        // The host gives narrow numbers one piece: so many of them would be half of a module.
         convert(pair, in, out, PIECES * COUNT);
         _Pragma("unroll") for (u32 k = 0; k < PIECES; k++) put_dense(dst + to + k * LANES * CHUNK, out + k * COUNT);
 #endif

@@ -601,7 +601,10 @@ KERNEL_OF(WINDOW_ITEMS) cast_tile(
             from += step;
             KEPT(from);
         }
-        convert(pair, in, out, BATCH * UNIT);
+        if (IS_NARROW(pair))
+            convert_narrow(pair, in, out, BATCH * UNIT);
+        else
+            convert(pair, in, out, BATCH * UNIT);
         UNROLLED for (i32 k = 0; k < BATCH; k++)
         {
             ToUnit cast;

@@ -1,9 +1,9 @@
 //! One element whose type is known at run time only
 
-use half::f16;
+use half::{bf16, f16};
 use num_complex::Complex64;
 
-use crate::dtype::{Dtype, WeakScalar};
+use crate::dtype::{Dtype, Format, WeakScalar};
 
 /// A value of any element type, in the widest type of its kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,7 +46,15 @@ impl Scalar {
                 <$ty>::from_ne_bytes(bytes.try_into().ok()?)
             };
         }
+        let narrow = |format: Format| {
+            Some(Self::Float(format.decode(u8::from_ne_bytes(bytes.try_into().ok()?)).into()))
+        };
         Some(match dtype {
+            Dtype::BF16 => Self::Float(read!(bf16).into()),
+            Dtype::F8E4M3Fn => narrow(Format::E4M3FN)?,
+            Dtype::F8E4M3Fnuz => narrow(Format::E4M3FNUZ)?,
+            Dtype::F8E5M2 => narrow(Format::E5M2)?,
+            Dtype::F8E5M2Fnuz => narrow(Format::E5M2FNUZ)?,
             Dtype::Bool => Self::Bool(read!(u8) != 0),
             Dtype::I8 => Self::Int(read!(i8).into()),
             Dtype::I16 => Self::Int(read!(i16).into()),

@@ -6,7 +6,7 @@ use std::ptr;
 use pyo3::exceptions::PyBufferError;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use usm_array::UsmArray;
+use usm_array::{Error, UsmArray};
 
 use crate::errors::{DEVICE_HINT, OrRaise};
 
@@ -116,7 +116,11 @@ fn details(array: &UsmArray, flags: c_int) -> PyResult<Details> {
     // In range: the bytes of every element lie within one allocation. Unit axes may have any stride, so let those wrap.
     let strides_bytes = array.strides().iter().map(|&stride| stride.wrapping_mul(itemsize_bytes)).collect();
     let shape = array.shape().iter().map(|&size| size.cast_signed()).collect();
-    let format = CString::new(array.dtype().buffer_format())?;
+    let Some(format) = array.dtype().buffer_format() else {
+        let error = Error::NotDescribed { interface: "the buffer protocol", found: array.dtype() };
+        return refuse(&error.to_string());
+    };
+    let format = CString::new(format)?;
     Ok(Details { shape, strides_bytes, format })
 }
 

@@ -195,6 +195,8 @@ impl ToPyErr for usm_array::Error {
             | E::NotComplex { .. }
             | E::CastNotAllowed { .. } => PyTypeError::new_err(self.to_string()),
             E::NotHostAccessible { .. } => PyTypeError::new_err(DEVICE_HINT),
+            // So that consumers go on to DLPack.
+            E::NotDescribed { .. } => PyAttributeError::new_err(self.to_string()),
             E::OutOfHostMemory { .. } => PyMemoryError::new_err(self.to_string()),
             E::Dlpack(
                 DlpackError::CopyNeeded { .. }

@@ -97,10 +97,10 @@ impl Table {
     }
 }
 
-/// NumPy's number of a type. NumPy calls the 64-bit integers after C's `long` where that has as many bits.
-fn type_number(dtype: Dtype) -> c_int {
+/// NumPy's number of a type; `None` for types of ml_dtypes. NumPy calls the 64-bit integers after C's `long` where that has as many bits.
+fn type_number(dtype: Dtype) -> Option<c_int> {
     let [int32, uint32, int64, uint64] = if size_of::<c_long>() == 8 { [5, 6, 7, 8] } else { [7, 8, 9, 10] };
-    match dtype {
+    Some(match dtype {
         Dtype::Bool => 0,
         Dtype::I8 => 1,
         Dtype::U8 => 2,
@@ -115,7 +115,8 @@ fn type_number(dtype: Dtype) -> c_int {
         Dtype::F64 => 12,
         Dtype::C64 => 14,
         Dtype::C128 => 15,
-    }
+        Dtype::BF16 | Dtype::F8E4M3Fn | Dtype::F8E4M3Fnuz | Dtype::F8E5M2 | Dtype::F8E5M2Fnuz => return None,
+    })
 }
 
 /// A row-major NumPy array that nobody else knows yet, with elements of any value.
@@ -133,7 +134,8 @@ impl<'py> NewArray<'py> {
         let (Ok(ndim), class) = (c_int::try_from(shape.len()), table.array_type.as_ptr()) else {
             return Ok(None);
         };
-        let (none, no_strides, type_number) = (ptr::null_mut(), ptr::null(), type_number(dtype));
+        let Some(type_number) = type_number(dtype) else { return Ok(None) };
+        let (none, no_strides) = (ptr::null_mut(), ptr::null());
         // NumPy refuses negative sizes, which is what a size beyond an isize is to it.
         let dims = shape.as_ptr().cast::<isize>();
         // SAFETY: N1, N2; as many sizes as axes, and NumPy is to find strides and memory itself.

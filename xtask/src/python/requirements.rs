@@ -12,6 +12,7 @@ pub(crate) const PEERS: &[&str] = &[
     "einops>=0.8",
     "apache-tvm-ffi>=0.1.10",
     "jax>=0.7",
+    "ml_dtypes>=0.5",
     "scikit-learn-intelex>=2026",
     "scikit-learn-intelex-gpu>=2026",
 ];

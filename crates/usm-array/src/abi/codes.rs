@@ -38,6 +38,16 @@ impl DLDataTypeCode {
     pub const COMPLEX: Self = Self(5);
     /// Booleans, a byte each
     pub const BOOL: Self = Self(6);
+    /// Upper halves of binary32
+    pub const BFLOAT: Self = Self(4);
+    /// 8 bits: 4 of the exponent, no infinities
+    pub const FLOAT8_E4M3FN: Self = Self(10);
+    /// 8 bits: 4 of the exponent, no infinities, no negative zero
+    pub const FLOAT8_E4M3FNUZ: Self = Self(11);
+    /// 8 bits: 5 of the exponent
+    pub const FLOAT8_E5M2: Self = Self(12);
+    /// 8 bits: 5 of the exponent, no infinities, no negative zero
+    pub const FLOAT8_E5M2FNUZ: Self = Self(13);
 }
 
 impl fmt::Display for DLDeviceType {

@@ -81,6 +81,7 @@ impl UsmArray {
     /// for the queue first ([`UsmBuffer::publish`]).
     ///
     /// # Errors
+    /// - [`Error::NotDescribed`]: elements of a narrow dtype
     /// - [`Error::Memory`]: the memory came from a pool with work pending on it, which failed
     pub fn interface(&self) -> Result<UsmArrayInterface> {
         self.interface_ref().map(UsmArrayInterface::from)
@@ -91,10 +92,12 @@ impl UsmArray {
     /// # Errors
     /// Those of [`interface`](Self::interface)
     pub fn interface_ref(&self) -> Result<InterfaceRef<'_>> {
+        let typestr = self.typestr_for("__sycl_usm_array_interface__")?;
         self.buffer.publish()?;
         Ok(InterfaceRef {
             shape: self.shape(),
             dtype: self.dtype,
+            typestr,
             address: self.published_address(),
             read_only: !self.is_writable(),
             strides: (!self.is_c_contiguous()).then(|| self.strides()),
@@ -116,6 +119,7 @@ impl UsmArray {
             return Ok(None);
         }
         let range = self.byte_range();
+        let typestr = self.typestr_for("__cuda_array_interface__")?;
         let stream = self.queue().native_stream();
         match stream {
             Some(_) => {
@@ -129,8 +133,8 @@ impl UsmArray {
         }
         let itemsize_bytes = self.dtype.itemsize_bytes();
         let typestr = match itemsize_bytes {
-            1 => self.dtype.typestr().to_owned(),
-            _ => self.dtype.typestr().replace('|', "<"),
+            1 => typestr.to_owned(),
+            _ => typestr.replace('|', "<"),
         };
         // By A1 the strides in bytes fit, as no machine counts further than 64 bits. Nobody uses those of axes of one index, which wrap.
         let in_bytes = |&stride: &isize| (stride as i64).wrapping_mul(itemsize_bytes as i64);
@@ -144,6 +148,13 @@ impl UsmArray {
             version: CUDA_INTERFACE_VERSION,
             stream: stream.map(|stream| stream as u64),
         }))
+    }
+}
+
+impl UsmArray {
+    /// The typestr of the elements, for an interface with this name.
+    fn typestr_for(&self, interface: &'static str) -> Result<&'static str> {
+        self.dtype.typestr().ok_or(Error::NotDescribed { interface, found: self.dtype })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::ptr;
 
 use usm_memory::Error as MemoryError;
-use usm_memory::usm_core::{Error as CoreError, UsmKind};
+use usm_memory::usm_core::{Error as CoreError, Queue, UsmKind};
 
 use super::cast::Cast;
 use super::executor::{Executor, Run};
@@ -13,7 +13,7 @@ use super::plan::{CopyPlan, Side};
 use super::submit::submit;
 use super::{host, staged, task};
 use crate::array::UsmArray;
-use crate::dtype::Casting;
+use crate::dtype::{Casting, Dtype};
 use crate::error::Result;
 use crate::view::zeroed_vec;
 
@@ -71,6 +71,13 @@ pub(super) unsafe fn execute(plan: CopyPlan, cast: Cast, to: Place<'_>, from: Pl
             };
             // SAFETY: 1. Elements of both sides, after the events. 2. As the choice has seen.
             unsafe { submit(queue, to, from, copy) }
+        }
+        Executor::ThroughFloats(queue, target, source) => {
+            if through_floats(queue, &plan, cast, target, source)? {
+                return Ok(());
+            }
+            // SAFETY: the caller's promises.
+            unsafe { in_pieces_through_host(plan, cast, to, from) }
         }
         Executor::Packed(queue, pieces, staging) => {
             let (is_read, (to, from)) = (from.device().is_some(), lock_for_queue(to, from)?);
@@ -144,6 +151,24 @@ fn between_devices(plan: &CopyPlan, cast: Cast, target: &UsmArray, source: &UsmA
         moved => moved?,
     }
     assign(target, &moved, unpack, cast)?;
+    Ok(true)
+}
+
+/// Casts all elements to `float32` in memory of the device, and from there to the dtype of the target. False when nothing was done, since
+/// there is no memory for that.
+fn through_floats(
+    queue: &Queue,
+    plan: &CopyPlan,
+    cast: Cast,
+    target: &UsmArray,
+    source: &UsmArray,
+) -> Result<bool> {
+    let (pack, unpack) = plan.through_packed(Side::Target);
+    let Ok(floats) = UsmArray::empty(queue, UsmKind::Device, &[pack.size()], Dtype::F32) else {
+        return Ok(false);
+    };
+    assign(&floats, source, pack, Cast::new(cast.src, Dtype::F32))?;
+    assign(target, &floats, unpack, Cast::new(Dtype::F32, cast.dst))?;
     Ok(true)
 }
 

@@ -29,6 +29,9 @@ pub(super) enum Executor<'a> {
     Task(&'a Queue),
     /// Kernels of the queue, which reaches both sides.
     Kernel(&'a Queue, Launches),
+    /// Two times kernels of the queue, which reaches both sides, with `float32` in between in memory of the device: no kernel casts
+    /// elements of a narrow dtype at once.
+    ThroughFloats(&'a Queue, &'a UsmArray, &'a UsmArray),
     /// Pieces of the elements of device memory, which a kernel packs into host USM or takes from there; host code does the rest.
     Packed(&'a Queue, Vec<CopyPlan>, [Staging<'a>; 2]),
     /// Pieces of the bytes that the elements span in device memory, copied to or from host memory by the queue; host code sorts them.
@@ -93,9 +96,18 @@ impl<'a> Executor<'a> {
         if is_for_kernels(queue, plan, itemsize)
             && to.is_for_kernels_of(queue)
             && from.is_for_kernels_of(queue)
-            && let Some(launches) = launches(Elements::of(cast.src, cast.dst), starts)
         {
-            return Self::Kernel(queue, launches);
+            match (Elements::of(cast.src, cast.dst), to, from) {
+                (Some(elements), ..) => {
+                    if let Some(launches) = launches(elements, starts) {
+                        return Self::Kernel(queue, launches);
+                    }
+                }
+                (None, Place::Array(target), Place::Array(source)) => {
+                    return Self::ThroughFloats(queue, target, source);
+                }
+                (None, ..) => {}
+            }
         }
         if let (Some(target), Some(source)) = (device_to, device_from) {
             let has_kernels = |array: &UsmArray, place: Place<'_>| {

@@ -5,7 +5,8 @@ use super::device;
 use super::generate::{generate_floating, generate_steps, generate_whole};
 use super::line::Line;
 use crate::array::UsmArray;
-use crate::dtype::Dtype;
+use crate::copy::CopyMode;
+use crate::dtype::{Class, Dtype};
 use crate::error::{CreateError, Result};
 use crate::scalar::Scalar;
 
@@ -40,10 +41,11 @@ impl CreateOptions<'_> {
         let highest = start.kind().max(stop.kind()).max(step.kind());
         let dtype = self.dtype_or(highest.max(crate::dtype::WeakScalar::Int));
         let range = Range { start, stop, step };
-        match dtype.kind() {
-            'b' => Err(CreateError::NotNumeric { found: dtype }.into()),
-            'i' | 'u' => self.integers(&range, dtype),
-            _ => self.reals(&range, dtype),
+        match dtype.class() {
+            Class::Bool => Err(CreateError::NotNumeric { found: dtype }.into()),
+            Class::Signed | Class::Unsigned => self.integers(&range, dtype),
+            Class::Real | Class::Complex => self.reals(&range, dtype),
+            Class::Narrow => self.reals(&range, dtype.computed())?.astype(dtype, CopyMode::IfNeeded),
         }
     }
 

@@ -62,9 +62,17 @@ pub(super) fn generate_steps(array: &UsmArray, first: u64, step: u64) -> Result<
         Dtype::I16 | Dtype::U16 => steps(array, first, step, |value| value as u16),
         Dtype::I32 | Dtype::U32 => steps(array, first, step, |value| value as u32),
         Dtype::I64 | Dtype::U64 => steps(array, first, step, |value| value),
-        found @ (Dtype::Bool | Dtype::F16 | Dtype::F32 | Dtype::F64 | Dtype::C64 | Dtype::C128) => {
-            Err(not_allowed(found, "integer dtypes"))
-        }
+        found @ (Dtype::Bool
+        | Dtype::F16
+        | Dtype::F32
+        | Dtype::F64
+        | Dtype::C64
+        | Dtype::C128
+        | Dtype::BF16
+        | Dtype::F8E4M3Fn
+        | Dtype::F8E4M3Fnuz
+        | Dtype::F8E5M2
+        | Dtype::F8E5M2Fnuz) => Err(not_allowed(found, "integer dtypes")),
     }
 }
 
@@ -125,7 +133,12 @@ pub(super) fn generate_floating(
         | Dtype::U8
         | Dtype::U16
         | Dtype::U32
-        | Dtype::U64) => Err(not_allowed(found, "floating-point dtypes")),
+        | Dtype::U64
+        | Dtype::BF16
+        | Dtype::F8E4M3Fn
+        | Dtype::F8E4M3Fnuz
+        | Dtype::F8E5M2
+        | Dtype::F8E5M2Fnuz) => Err(not_allowed(found, "floating-point dtypes that are not narrow")),
     }
 }
 
@@ -136,9 +149,17 @@ pub(super) fn generate_integers(array: &UsmArray, mut value: impl FnMut(usize) -
         Dtype::I16 | Dtype::U16 => generate(array, |i| value(i) as u16),
         Dtype::I32 | Dtype::U32 => generate(array, |i| value(i) as u32),
         Dtype::I64 | Dtype::U64 => generate(array, value),
-        found @ (Dtype::Bool | Dtype::F16 | Dtype::F32 | Dtype::F64 | Dtype::C64 | Dtype::C128) => {
-            Err(not_allowed(found, "integer dtypes"))
-        }
+        found @ (Dtype::Bool
+        | Dtype::F16
+        | Dtype::F32
+        | Dtype::F64
+        | Dtype::C64
+        | Dtype::C128
+        | Dtype::BF16
+        | Dtype::F8E4M3Fn
+        | Dtype::F8E4M3Fnuz
+        | Dtype::F8E5M2
+        | Dtype::F8E5M2Fnuz) => Err(not_allowed(found, "integer dtypes")),
     }
 }
 
@@ -152,6 +173,7 @@ mod tests {
     use usm_memory::usm_core::{Runtime, UsmKind};
 
     use super::*;
+    use crate::dtype::Class;
 
     #[test]
     fn no_dtype_is_left_without_its_numbers() {
@@ -163,8 +185,8 @@ mod tests {
             let steps = generate_steps(&array, 1, 1);
             let floating = generate_floating(&array, |i| i + 1.0, |_| 0.0);
             let is_refused = |result: Result<()>| matches!(result, Err(Error::DtypeNotAllowed { found, .. }) if found == dtype);
-            let is_whole = matches!(dtype.kind(), 'i' | 'u');
-            let is_floating = matches!(dtype.kind(), 'f' | 'c');
+            let is_whole = dtype.class().is_whole();
+            let is_floating = matches!(dtype.class(), Class::Real | Class::Complex);
             assert_eq!(is_refused(whole), !is_whole, "{dtype}");
             assert_eq!(is_refused(steps), !is_whole, "{dtype}");
             assert_eq!(is_refused(floating), !is_floating, "{dtype}");

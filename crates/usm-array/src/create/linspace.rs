@@ -6,7 +6,8 @@ use super::device;
 use super::generate::{generate_floating, generate_integers};
 use super::line::Line;
 use crate::array::UsmArray;
-use crate::dtype::WeakScalar;
+use crate::copy::CopyMode;
+use crate::dtype::{Class, WeakScalar};
 use crate::error::{CreateError, Error, Result};
 use crate::scalar::Scalar;
 
@@ -37,10 +38,14 @@ impl CreateOptions<'_> {
         let dtype = self.dtype_or(start.kind().max(stop.kind()).max(WeakScalar::Float));
         let steps = if endpoint { num.saturating_sub(1) } else { num };
         let has_end = endpoint && num > 1;
-        if dtype.kind() == 'b' {
+        if dtype.class() == Class::Bool {
             return Err(CreateError::NotNumeric { found: dtype }.into());
         }
-        if dtype.kind() == 'c' {
+        if dtype.is_narrow() {
+            let computed = self.dtype(Some(dtype.computed()));
+            return computed.linspace(start, stop, num, endpoint)?.astype(dtype, CopyMode::IfNeeded);
+        }
+        if dtype.class() == Class::Complex {
             let (start, stop) = (start.to_complex(), stop.to_complex());
             let re = Line::new(start.re, stop.re, steps, has_end);
             let im = Line::new(start.im, stop.im, steps, has_end);
@@ -53,7 +58,7 @@ impl CreateOptions<'_> {
         let (first, whole_first) = real("start", start)?;
         let (last, whole_last) = real("stop", stop)?;
         let line = Line::new(first, last, steps, has_end);
-        if dtype.kind() == 'f' {
+        if dtype.class() == Class::Real {
             let array = self.vector(num, dtype)?;
             if !device::points(&array, line, line)? {
                 generate_floating(&array, move |i| line.at(i), |_| 0.0)?;

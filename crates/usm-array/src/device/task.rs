@@ -8,7 +8,7 @@ use super::launch::Launch;
 use super::loops::Loops;
 use super::modules::Module;
 use crate::array::UsmArray;
-use crate::dtype::Dtype;
+use crate::dtype::{Class, Dtype};
 use crate::error::Result;
 use crate::layout::Axes;
 
@@ -206,13 +206,14 @@ pub(crate) fn is_operand(array: &UsmArray, queue: &Queue) -> bool {
         && array.address().is_multiple_of(alignment)
 }
 
-/// A dtype as kernels take it: the bytes of a part, its kind, and the number of parts.
+/// A dtype as kernels take it: the bytes of a part, its kind, and the number of parts. Narrow floating-point numbers are bits here:
+/// operations that compute with them cast them to `float32` first.
 pub(crate) fn code(dtype: Dtype) -> u32 {
-    let (kind, parts) = match dtype.kind() {
-        'i' => (0, 1),
-        'b' | 'u' => (1, 1),
-        'f' => (2, 1),
-        _ => (2, 2),
+    let (kind, parts) = match dtype.class() {
+        Class::Signed => (0, 1),
+        Class::Bool | Class::Unsigned | Class::Narrow => (1, 1),
+        Class::Real => (2, 1),
+        Class::Complex => (2, 2),
     };
     (dtype.itemsize_bytes() as u32 / parts) | (kind << 8) | (parts << 16)
 }

@@ -54,7 +54,7 @@ pub(super) unsafe fn describe(tensor: &DLTensor, read_only: bool) -> Result<Desc
     };
     let interface = UsmArrayInterface {
         shape,
-        typestr: dtype.typestr().to_owned(),
+        typestr: String::new(), // not every dtype of DLPack has one
         address: address as u64,
         read_only,
         // The strides of an empty array have no meaning.
@@ -62,7 +62,7 @@ pub(super) unsafe fn describe(tensor: &DLTensor, read_only: bool) -> Result<Desc
         offset: 0,
         version: VERSION,
     };
-    let valid = interface.validate()?;
+    let valid = interface.validate_as(dtype)?;
     Ok(match is_empty {
         true => Described::Empty { shape: valid.layout().shape().to_vec(), dtype },
         false => Described::Full(valid),

@@ -12,6 +12,11 @@ impl From<Dtype> for DLDataType {
             Dtype::U8 | Dtype::U16 | Dtype::U32 | Dtype::U64 => DLDataTypeCode::UINT,
             Dtype::F16 | Dtype::F32 | Dtype::F64 => DLDataTypeCode::FLOAT,
             Dtype::C64 | Dtype::C128 => DLDataTypeCode::COMPLEX,
+            Dtype::BF16 => DLDataTypeCode::BFLOAT,
+            Dtype::F8E4M3Fn => DLDataTypeCode::FLOAT8_E4M3FN,
+            Dtype::F8E4M3Fnuz => DLDataTypeCode::FLOAT8_E4M3FNUZ,
+            Dtype::F8E5M2 => DLDataTypeCode::FLOAT8_E5M2,
+            Dtype::F8E5M2Fnuz => DLDataTypeCode::FLOAT8_E5M2FNUZ,
         };
         // At most 128.
         Self { code, bits: (8 * dtype.itemsize_bytes()) as u8, lanes: 1 }
@@ -68,9 +73,10 @@ mod tests {
             let found = DLDataType { code: DLDataTypeCode(code), bits, lanes: 1 };
             Dtype::try_from(found).unwrap_err().to_string()
         };
-        assert!(message(4, 16).contains("kDLBfloat (4)"));
+        assert!(message(4, 32).contains("found 32 bits of kDLBfloat (4), allowed are [16]"));
+        assert!(message(14, 8).contains("kDLFloat8_e8m0fnu (14)"));
         assert!(message(3, 64).contains("kDLOpaqueHandle (3)"));
-        assert!(message(12, 8).contains("kDLFloat8_e5m2 (12)"));
+        assert!(message(7, 8).contains("kDLFloat8_e3m4 (7)"));
         assert!(message(17, 4).contains("kDLFloat4_e2m1fn (17)"));
         assert!(message(200, 8).contains("an unknown code (200)"));
         assert!(message(2, 128).contains("found 128 bits of kDLFloat (2), allowed are [16, 32, 64]"));

@@ -82,7 +82,10 @@ mod tests {
     #[test]
     fn formats_round_trip() {
         for dtype in Dtype::ALL {
-            let format = dtype.buffer_format();
+            let Some(format) = dtype.buffer_format() else {
+                assert!(dtype.is_narrow(), "{dtype}");
+                continue;
+            };
             assert_eq!(Dtype::from_buffer_format(format), Ok(dtype));
             for prefix in ["@", "=", &native_order().to_string()] {
                 let text = format!("{prefix}{format}");

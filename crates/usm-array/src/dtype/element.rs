@@ -2,10 +2,10 @@
 
 use std::fmt::Debug;
 
-use half::f16;
+use half::{bf16, f16};
 use num_complex::Complex;
 
-use super::{Bool8, Dtype};
+use super::{Bool8, Dtype, F8E4M3Fn, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz};
 
 mod sealed {
     pub trait Sealed {}
@@ -14,7 +14,7 @@ mod sealed {
 /// A Rust type whose values are the elements of arrays of one dtype.
 ///
 /// Implemented for [`Bool8`], the integers of 8 to 64 bits, [`f16`](struct@f16), `f32`, `f64`,
-/// `Complex<f32>` and `Complex<f64>`; sealed, so that it cannot be implemented for anything else.
+/// `Complex<f32>`, `Complex<f64>`, [`bf16`](struct@bf16) and the floating-point numbers of 8 bits; sealed, so that it cannot be implemented for anything else.
 ///
 /// # Safety
 /// 1. `size_of::<Self>()` is `DTYPE.itemsize_bytes()` and `align_of::<Self>()` is at most
@@ -60,6 +60,11 @@ element! {
     f64 => F64,
     Complex<f32> => C64,
     Complex<f64> => C128,
+    bf16 => BF16,
+    F8E4M3Fn => F8E4M3Fn,
+    F8E4M3Fnuz => F8E4M3Fnuz,
+    F8E5M2 => F8E5M2,
+    F8E5M2Fnuz => F8E5M2Fnuz,
 }
 
 #[cfg(test)]
@@ -73,6 +78,7 @@ mod tests {
             assert_eq!(align_of::<Complex<f64>>(), Dtype::C128.align_bytes());
             assert_eq!(align_of::<Complex<f32>>(), Dtype::C64.align_bytes());
             assert_eq!(align_of::<f16>(), Dtype::F16.align_bytes());
+            assert_eq!(align_of::<bf16>(), Dtype::BF16.align_bytes());
         }
     }
 }

@@ -11,7 +11,8 @@ pub enum DtypeError {
     /// No dtype name, and not the form of a typestr.
     #[error(
         "found {found:?}, which is no dtype; allowed are bool, int8 to int64, uint8 to uint64, \
-         float16, float32, float64, complex64, complex128, or a typestr like \"|f8\""
+         float16, float32, float64, complex64, complex128, bfloat16, float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, \
+         float8_e5m2fnuz, or a typestr like \"|f8\""
     )]
     UnknownName {
         /// The text as given
@@ -94,7 +95,9 @@ pub enum DtypeError {
         found: usize,
     },
     /// A dtype without the limits of real numbers.
-    #[error("found {found}, allowed are floating-point dtypes: float16 to float64, complex64 and complex128")]
+    #[error(
+        "found {found}, allowed are floating-point dtypes: float16 to float64, complex64, complex128, bfloat16 and float8"
+    )]
     NotFloating {
         /// The dtype
         found: Dtype,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{Dtype, DtypeError};
+use super::{Class, Dtype, DtypeError};
 
 /// A set of dtypes that the array API's `isdtype` has a name for, or a single one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -38,18 +38,19 @@ impl DtypeKind {
         ("numeric", Self::Numeric),
     ];
 
-    /// Whether a dtype is of this kind.
+    /// Whether a dtype is of this kind. Narrow floating-point dtypes are no dtypes of the standard, and of no kind with a name.
     #[must_use]
     pub fn contains(self, dtype: Dtype) -> bool {
-        match (self, dtype.kind()) {
+        match (self, dtype.class()) {
             (Self::Exactly(only), _) => only == dtype,
-            (Self::Bool, kind) => kind == 'b',
-            (Self::SignedInteger, kind) => kind == 'i',
-            (Self::UnsignedInteger, kind) => kind == 'u',
-            (Self::Integral, kind) => matches!(kind, 'i' | 'u'),
-            (Self::RealFloating, kind) => kind == 'f',
-            (Self::ComplexFloating, kind) => kind == 'c',
-            (Self::Numeric, kind) => kind != 'b',
+            (_, Class::Narrow) => false, // no dtypes of the standard
+            (Self::Bool, class) => class == Class::Bool,
+            (Self::SignedInteger, class) => class == Class::Signed,
+            (Self::UnsignedInteger, class) => class == Class::Unsigned,
+            (Self::Integral, class) => class.is_whole(),
+            (Self::RealFloating, class) => class == Class::Real,
+            (Self::ComplexFloating, class) => class == Class::Complex,
+            (Self::Numeric, class) => class != Class::Bool,
         }
     }
 }
@@ -115,15 +116,17 @@ mod tests {
         for dtype in Dtype::ALL {
             let name = dtype.name();
             let starts = |prefix| name.starts_with(prefix);
+            let is_narrow = starts("bfloat") || starts("float8");
             for (kind, expected) in [
                 (K::Bool, name == "bool"),
                 (K::SignedInteger, starts("int")),
                 (K::UnsignedInteger, starts("uint")),
                 (K::Integral, starts("int") || starts("uint")),
-                (K::RealFloating, starts("float")),
+                (K::RealFloating, starts("float") && !is_narrow),
                 (K::ComplexFloating, starts("complex")),
-                (K::Numeric, name != "bool"),
+                (K::Numeric, name != "bool" && !is_narrow),
                 (K::Exactly(Dtype::F32), name == "float32"),
+                (K::Exactly(Dtype::BF16), name == "bfloat16"),
             ] {
                 assert_eq!(kind.contains(dtype), expected, "{dtype} {kind}");
                 assert_eq!(isdtype(dtype, &[K::Exactly(Dtype::Bool), kind]), expected || name == "bool");

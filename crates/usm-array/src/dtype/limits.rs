@@ -1,8 +1,8 @@
 //! Limits of floating-point and integer dtypes: the array API's `finfo` and `iinfo`
 
-use half::f16;
+use half::{bf16, f16};
 
-use super::{Dtype, DtypeError};
+use super::{Dtype, DtypeError, Format};
 
 /// Limits of a floating-point dtype.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -65,7 +65,27 @@ pub fn finfo(dtype: Dtype) -> Result<Finfo, DtypeError> {
         Dtype::F16 => Ok(limits!(f16, F16)),
         Dtype::F32 | Dtype::C64 => Ok(limits!(f32, F32)),
         Dtype::F64 | Dtype::C128 => Ok(limits!(f64, F64)),
+        Dtype::BF16 => Ok(limits!(bf16, BF16)),
+        Dtype::F8E4M3Fn => Ok(Format::E4M3FN.limits(dtype)),
+        Dtype::F8E4M3Fnuz => Ok(Format::E4M3FNUZ.limits(dtype)),
+        Dtype::F8E5M2 => Ok(Format::E5M2.limits(dtype)),
+        Dtype::F8E5M2Fnuz => Ok(Format::E5M2FNUZ.limits(dtype)),
         found => Err(DtypeError::NotFloating { found }),
+    }
+}
+
+impl Format {
+    fn limits(self, dtype: Dtype) -> Finfo {
+        let number = |bits: u32| f64::from(self.decode(bits as u8));
+        let max = number(self.largest());
+        Finfo {
+            bits: 8,
+            eps: f64::from(1_u32 << self.fraction).recip(),
+            max,
+            min: -max,
+            smallest_normal: number(1 << self.fraction),
+            dtype,
+        }
     }
 }
 
@@ -105,6 +125,8 @@ mod tests {
             (Dtype::C64, Dtype::F32, 32, 24, 127),
             (Dtype::F64, Dtype::F64, 64, 53, 1023),
             (Dtype::C128, Dtype::F64, 64, 53, 1023),
+            (Dtype::BF16, Dtype::BF16, 16, 8, 127),
+            (Dtype::F8E5M2, Dtype::F8E5M2, 8, 3, 15),
         ] {
             let found = finfo(dtype).expect("floating");
             let eps = 2_f64.powi(1 - precision);
@@ -115,8 +137,21 @@ mod tests {
     }
 
     #[test]
+    fn formats_without_infinities_have_limits_of_their_own() {
+        // As ml_dtypes has them.
+        for (dtype, eps, max, smallest_normal) in [
+            (Dtype::F8E4M3Fn, 0.125, 448.0, 0.015_625),
+            (Dtype::F8E4M3Fnuz, 0.125, 240.0, 0.007_812_5),
+            (Dtype::F8E5M2Fnuz, 0.25, 57344.0, 2_f64.powi(-15)),
+        ] {
+            let expected = Finfo { bits: 8, eps, max, min: -max, smallest_normal, dtype };
+            assert_eq!(finfo(dtype), Ok(expected), "{dtype}");
+        }
+    }
+
+    #[test]
     fn integers_reach_as_far_as_their_bits() {
-        for dtype in Dtype::ALL.into_iter().filter(|dtype| matches!(dtype.kind(), 'i' | 'u')) {
+        for dtype in Dtype::ALL.into_iter().filter(|dtype| dtype.class().is_whole()) {
             let bits = 8 * dtype.itemsize_bytes() as u32;
             let (min, max) = match dtype.kind() {
                 'i' => (-(1_i128 << (bits - 1)), (1_i128 << (bits - 1)) - 1),
@@ -129,8 +164,8 @@ mod tests {
     #[test]
     fn others_are_refused() {
         for dtype in Dtype::ALL {
-            let is_integer = matches!(dtype.kind(), 'i' | 'u');
-            assert_eq!(finfo(dtype).is_ok(), matches!(dtype.kind(), 'f' | 'c'), "{dtype}");
+            let is_integer = dtype.class().is_whole();
+            assert_eq!(finfo(dtype).is_ok(), !is_integer && dtype != Dtype::Bool, "{dtype}");
             assert_eq!(iinfo(dtype).is_ok(), is_integer, "{dtype}");
         }
         assert_eq!(finfo(Dtype::Bool), Err(DtypeError::NotFloating { found: Dtype::Bool }));

@@ -11,7 +11,7 @@ impl fmt::Display for Dtype {
     }
 }
 
-/// Takes array API names (`"float64"`) and typestrs, with or without a byte order (`"|f8"`,
+/// Takes array API names and those of ml_dtypes (`"float64"`, `"bfloat16"`) and typestrs, with or without a byte order (`"|f8"`,
 /// `"f8"`, `"?"`).
 impl FromStr for Dtype {
     type Err = DtypeError;

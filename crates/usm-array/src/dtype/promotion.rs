@@ -1,6 +1,6 @@
 //! Which dtype holds the values of several others
 
-use super::{DefaultDtypes, Dtype, DtypeError};
+use super::{Class, DefaultDtypes, Dtype, DtypeError};
 
 /// The kind of a Python number: it takes part in promotion by kind only, never by its value or size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -44,6 +44,10 @@ impl From<WeakScalar> for Operand {
 ///
 /// A Python number has the dtype of the others if they are of its kind or a higher one (boolean, integer, real, complex). Of a
 /// higher kind it gives the default dtype of its kind, and a complex one beside real arrays the complex dtype of their precision.
+///
+/// Narrow dtypes (`bfloat16`, those of 8 bits) are outside of the standard. One of them alone, or beside booleans, integers of 8 bits and
+/// real Python numbers, stays. Beside another dtype, narrow or not, it counts as `float32`. This is as in ml_dtypes, which refuses
+/// two narrow dtypes, `float16` and longer integers, and as in JAX for Python numbers.
 ///
 /// ```
 /// use usm_array::{Dtype, WeakScalar, result_type};
@@ -104,12 +108,18 @@ impl DefaultDtypes {
             return Err(DtypeError::NoDtype { found: operands.len() });
         }
         let strong = widths.dtype();
-        let result = match (highest, strong.kind()) {
-            (Some(WeakScalar::Int), 'b') => self.integral,
-            (Some(WeakScalar::Float), 'b' | 'i' | 'u') => self.real_floating,
-            (Some(WeakScalar::Complex), 'b' | 'i' | 'u') => self.complex_floating,
-            (Some(WeakScalar::Complex), 'f') => strong.promote(Dtype::C64),
-            _ => strong,
+        let result = match (highest, strong.class()) {
+            (None | Some(WeakScalar::Bool), _) => strong,
+            (Some(WeakScalar::Int), Class::Bool) => self.integral,
+            (Some(WeakScalar::Int), _) => strong,
+            (Some(WeakScalar::Float), Class::Bool | Class::Signed | Class::Unsigned) => self.real_floating,
+            (Some(WeakScalar::Float), Class::Real | Class::Complex | Class::Narrow) => strong,
+            (Some(WeakScalar::Complex), Class::Bool | Class::Signed | Class::Unsigned) => {
+                self.complex_floating
+            }
+            (Some(WeakScalar::Complex), Class::Real | Class::Complex | Class::Narrow) => {
+                strong.promote(Dtype::C64)
+            }
         };
         Ok(match result {
             Dtype::F64 if !has_double => self.real_floating,
@@ -128,30 +138,47 @@ struct Widths {
     floating: usize,
     has_floating: bool,
     has_complex: bool,
+    narrow: Option<Dtype>,
+    /// Two narrow dtypes, which only a longer one holds
+    has_two_narrow: bool,
 }
 
 impl Widths {
     fn add(&mut self, dtype: Dtype) {
         let bytes = dtype.itemsize_bytes();
-        let floating = match dtype.kind() {
-            'i' | 'u' => (2 * bytes).min(8), // the real number that holds the integer, or the widest
-            'f' => bytes,
-            'c' => bytes / 2,
-            _ => 0,
+        let floating = match dtype.class() {
+            Class::Signed | Class::Unsigned => (2 * bytes).min(8), // the real number that holds the integer, or the widest
+            Class::Real => bytes,
+            Class::Complex => bytes / 2,
+            Class::Bool | Class::Narrow => 0,
         };
         self.floating = self.floating.max(floating);
-        match dtype.kind() {
-            'i' => self.signed = self.signed.max(bytes),
-            'u' => self.unsigned = self.unsigned.max(bytes),
-            'f' => self.has_floating = true,
-            'c' => self.has_complex = true,
-            _ => {}
+        match dtype.class() {
+            Class::Bool => {}
+            Class::Signed => self.signed = self.signed.max(bytes),
+            Class::Unsigned => self.unsigned = self.unsigned.max(bytes),
+            Class::Real => self.has_floating = true,
+            Class::Complex => self.has_complex = true,
+            Class::Narrow => {
+                self.has_two_narrow |= self.narrow.is_some_and(|narrow| narrow != dtype);
+                self.narrow = Some(dtype);
+            }
         }
     }
 
     fn dtype(&self) -> Dtype {
         if self.has_complex {
             return if self.floating > 4 { Dtype::C128 } else { Dtype::C64 };
+        }
+        if let Some(narrow) = self.narrow {
+            let is_alone = !self.has_floating && !self.has_two_narrow && self.signed.max(self.unsigned) <= 1;
+            return if is_alone {
+                narrow
+            } else if self.floating > 4 {
+                Dtype::F64
+            } else {
+                Dtype::F32
+            };
         }
         if self.has_floating {
             return match self.floating {
@@ -181,33 +208,47 @@ impl Widths {
 mod tests {
     use super::*;
 
-    /// `numpy.result_type` of each pair, rows and columns as in `Dtype::ALL`; written down from NumPy 2.4.
-    const TABLE: [&str; 14] = [
-        "b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16",
-        "i1 i1 i2 i4 i8 i2 i4 i8 f8 f2 f4 f8 c8 c16",
-        "i2 i2 i2 i4 i8 i2 i4 i8 f8 f4 f4 f8 c8 c16",
-        "i4 i4 i4 i4 i8 i4 i4 i8 f8 f8 f8 f8 c16 c16",
-        "i8 i8 i8 i8 i8 i8 i8 i8 f8 f8 f8 f8 c16 c16",
-        "u1 i2 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16",
-        "u2 i4 i4 i4 i8 u2 u2 u4 u8 f4 f4 f8 c8 c16",
-        "u4 i8 i8 i8 i8 u4 u4 u4 u8 f8 f8 f8 c16 c16",
-        "u8 f8 f8 f8 f8 u8 u8 u8 u8 f8 f8 f8 c16 c16",
-        "f2 f2 f4 f8 f8 f2 f4 f8 f8 f2 f4 f8 c8 c16",
-        "f4 f4 f4 f8 f8 f4 f4 f8 f8 f4 f4 f8 c8 c16",
-        "f8 f8 f8 f8 f8 f8 f8 f8 f8 f8 f8 f8 c16 c16",
-        "c8 c8 c8 c16 c16 c8 c8 c16 c16 c8 c8 c16 c8 c16",
-        "c16 c16 c16 c16 c16 c16 c16 c16 c16 c16 c16 c16 c16 c16",
+    /// `numpy.result_type` of each pair, rows and columns as in `Dtype::ALL`; written down from NumPy 2.4. The last five, `bfloat16` and
+    /// those of 8 bits, are as in ml_dtypes 0.6 where it has a result that holds both.
+    const TABLE: [&str; 19] = [
+        "b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16 b2 fn fu e5 eu",
+        "i1 i1 i2 i4 i8 i2 i4 i8 f8 f2 f4 f8 c8 c16 b2 fn fu e5 eu",
+        "i2 i2 i2 i4 i8 i2 i4 i8 f8 f4 f4 f8 c8 c16 f4 f4 f4 f4 f4",
+        "i4 i4 i4 i4 i8 i4 i4 i8 f8 f8 f8 f8 c16 c16 f8 f8 f8 f8 f8",
+        "i8 i8 i8 i8 i8 i8 i8 i8 f8 f8 f8 f8 c16 c16 f8 f8 f8 f8 f8",
+        "u1 i2 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16 b2 fn fu e5 eu",
+        "u2 i4 i4 i4 i8 u2 u2 u4 u8 f4 f4 f8 c8 c16 f4 f4 f4 f4 f4",
+        "u4 i8 i8 i8 i8 u4 u4 u4 u8 f8 f8 f8 c16 c16 f8 f8 f8 f8 f8",
+        "u8 f8 f8 f8 f8 u8 u8 u8 u8 f8 f8 f8 c16 c16 f8 f8 f8 f8 f8",
+        "f2 f2 f4 f8 f8 f2 f4 f8 f8 f2 f4 f8 c8 c16 f4 f4 f4 f4 f4",
+        "f4 f4 f4 f8 f8 f4 f4 f8 f8 f4 f4 f8 c8 c16 f4 f4 f4 f4 f4",
+        "f8 f8 f8 f8 f8 f8 f8 f8 f8 f8 f8 f8 c16 c16 f8 f8 f8 f8 f8",
+        "c8 c8 c8 c16 c16 c8 c8 c16 c16 c8 c8 c16 c8 c16 c8 c8 c8 c8 c8",
+        "c16 c16 c16 c16 c16 c16 c16 c16 c16 c16 c16 c16 c16 c16 c16 c16 c16 c16 c16",
+        "b2 b2 f4 f8 f8 b2 f4 f8 f8 f4 f4 f8 c8 c16 b2 f4 f4 f4 f4",
+        "fn fn f4 f8 f8 fn f4 f8 f8 f4 f4 f8 c8 c16 f4 fn f4 f4 f4",
+        "fu fu f4 f8 f8 fu f4 f8 f8 f4 f4 f8 c8 c16 f4 f4 fu f4 f4",
+        "e5 e5 f4 f8 f8 e5 f4 f8 f8 f4 f4 f8 c8 c16 f4 f4 f4 e5 f4",
+        "eu eu f4 f8 f8 eu f4 f8 f8 f4 f4 f8 c8 c16 f4 f4 f4 f4 eu",
     ];
     /// `numpy.result_type(dtype, number)` for `1`, `1.0` and `1j`.
     const WEAK: [(WeakScalar, &str); 4] = [
-        (WeakScalar::Bool, "b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16"),
-        (WeakScalar::Int, "i8 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16"),
-        (WeakScalar::Float, "f8 f8 f8 f8 f8 f8 f8 f8 f8 f2 f4 f8 c8 c16"),
-        (WeakScalar::Complex, "c16 c16 c16 c16 c16 c16 c16 c16 c16 c8 c8 c16 c8 c16"),
+        (WeakScalar::Bool, "b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16 b2 fn fu e5 eu"),
+        (WeakScalar::Int, "i8 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16 b2 fn fu e5 eu"),
+        (WeakScalar::Float, "f8 f8 f8 f8 f8 f8 f8 f8 f8 f2 f4 f8 c8 c16 b2 fn fu e5 eu"),
+        (WeakScalar::Complex, "c16 c16 c16 c16 c16 c16 c16 c16 c16 c8 c8 c16 c8 c16 c8 c8 c8 c8 c8"),
     ];
 
     fn row(text: &str) -> Vec<Dtype> {
-        text.split(' ').map(|typestr| typestr.parse().expect("a typestr")).collect()
+        let narrow = |word| match word {
+            "b2" => Some(Dtype::BF16),
+            "fn" => Some(Dtype::F8E4M3Fn),
+            "fu" => Some(Dtype::F8E4M3Fnuz),
+            "e5" => Some(Dtype::F8E5M2),
+            "eu" => Some(Dtype::F8E5M2Fnuz),
+            _ => None,
+        };
+        text.split(' ').map(|word| narrow(word).unwrap_or_else(|| word.parse().expect("a typestr"))).collect()
     }
 
     fn of(operands: &[Dtype]) -> Dtype {

@@ -88,16 +88,19 @@ mod tests {
     #[test]
     fn typestrs_round_trip_with_every_native_order() {
         for dtype in Dtype::ALL {
-            let typestr = dtype.typestr();
+            let Some(typestr) = dtype.typestr() else {
+                assert!(dtype.is_narrow(), "{dtype}");
+                continue;
+            };
             assert_eq!(Dtype::from_typestr(typestr), Ok(dtype));
             for order in ["", "=", &native_order().to_string()] {
                 let text = typestr.replace('|', order);
                 assert_eq!(Dtype::from_typestr(&text), Ok(dtype), "{text}");
             }
         }
-        assert_eq!(Dtype::F32.typestr(), "|f4");
-        assert_eq!(Dtype::Bool.typestr(), "|b1");
-        assert_eq!(Dtype::C128.typestr(), "|c16");
+        assert_eq!(Dtype::F32.typestr(), Some("|f4"));
+        assert_eq!(Dtype::Bool.typestr(), Some("|b1"));
+        assert_eq!(Dtype::C128.typestr(), Some("|c16"));
     }
 
     #[test]
@@ -134,7 +137,8 @@ mod tests {
         fn any_text_gives_a_dtype_with_an_equal_body_or_an_error(text in "[|=<>!]?[a-zA-Z?é][0-9]{0,3}") {
             if let Ok(dtype) = Dtype::from_typestr(&text) {
                 let body = text.trim_start_matches(['|', '=', native_order()]);
-                prop_assert!(body == "?" || dtype.typestr().trim_start_matches('|') == body);
+                let typestr = dtype.typestr().map(|typestr| typestr.trim_start_matches('|'));
+                prop_assert!(body == "?" || typestr == Some(body));
             }
         }
     }

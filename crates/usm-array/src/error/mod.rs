@@ -195,6 +195,16 @@ pub enum Error {
         /// The types that have a meaning
         allowed: &'static str,
     },
+    /// Elements that an interface has no text for: narrow floating-point numbers have neither a typestr nor a buffer format.
+    #[error(
+        "{interface} cannot describe elements of {found}: exchange them by DLPack, or cast them to float32"
+    )]
+    NotDescribed {
+        /// Name of the interface
+        interface: &'static str,
+        /// Element type
+        found: Dtype,
+    },
     /// The least or the greatest of no elements.
     #[error("{operation}: found shape {shape:?}, allowed are axes with one element and more")]
     NothingToReduce {

@@ -63,6 +63,8 @@ pub struct InterfaceRef<'a> {
     pub shape: &'a [usize],
     /// Element type
     pub dtype: Dtype,
+    /// Its typestr
+    pub typestr: &'static str,
     /// First entry of `data`: the USM pointer
     pub address: usize,
     /// Second entry of `data`
@@ -78,7 +80,7 @@ impl From<InterfaceRef<'_>> for UsmArrayInterface {
         // No machine counts further than 64 bits.
         Self {
             shape: found.shape.iter().map(|&size| size as i64).collect(),
-            typestr: found.dtype.typestr().to_owned(),
+            typestr: found.typestr.to_owned(),
             address: found.address as u64,
             read_only: found.read_only,
             strides: found.strides.map(|strides| strides.iter().map(|&stride| stride as i64).collect()),

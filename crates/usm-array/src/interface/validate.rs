@@ -83,7 +83,11 @@ impl UsmArrayInterface {
         if self.version != VERSION {
             return Err(InterfaceError::Version { found: self.version });
         }
-        let dtype = Dtype::from_typestr(&self.typestr).map_err(InterfaceError::Typestr)?;
+        self.validate_as(Dtype::from_typestr(&self.typestr).map_err(InterfaceError::Typestr)?)
+    }
+
+    /// As [`validate`](Self::validate), for elements of a dtype whatever the typestr is.
+    pub(crate) fn validate_as(&self, dtype: Dtype) -> Result<ValidInterface, InterfaceError> {
         let layout = self.checked_layout(dtype)?;
         let address = self.checked_address(dtype)?;
         let span = self.checked_span(&layout, dtype, address)?;

@@ -7,24 +7,27 @@ use super::device::{Asked, ask};
 use super::elementwise::{constant, map};
 use super::relation::no_order;
 use crate::array::UsmArray;
-use crate::dtype::Dtype;
+use crate::dtype::{Class, Dtype};
 use crate::error::Result;
 
 /// A test of real numbers, of both parts of complex ones, and what it gives for other elements.
 macro_rules! of_parts {
     ($array:expr, $test:ident, $asked:ident, $both:tt, $others:expr) => {{
-        if matches!($array.dtype().kind(), 'f' | 'c')
+        if matches!($array.dtype().class(), Class::Real | Class::Complex | Class::Narrow)
             && let Some(result) = ask($array, Asked::$asked)?
         {
             return Ok(result);
         }
         match $array.dtype() {
             Dtype::F16 => map($array, f16::$test),
-            Dtype::F32 => map($array, f32::$test),
+            Dtype::F32 | Dtype::BF16 | Dtype::F8E4M3Fn | Dtype::F8E4M3Fnuz | Dtype::F8E5M2 | Dtype::F8E5M2Fnuz => {
+                map($array, f32::$test)
+            }
             Dtype::F64 => map($array, f64::$test),
             Dtype::C64 => map($array, |z: Complex<f32>| z.re.$test() $both z.im.$test()),
             Dtype::C128 => map($array, |z: Complex<f64>| z.re.$test() $both z.im.$test()),
-            _ => constant($array, $others),
+            Dtype::Bool | Dtype::I8 | Dtype::I16 | Dtype::I32 | Dtype::I64 => constant($array, $others),
+            Dtype::U8 | Dtype::U16 | Dtype::U32 | Dtype::U64 => constant($array, $others),
         }
     }};
 }
@@ -77,7 +80,7 @@ impl UsmArray {
     /// - [`Error::DtypeNotAllowed`](crate::Error::DtypeNotAllowed): complex numbers have no sign
     /// - those of [`UsmArray::isnan`]
     pub fn signbit(&self) -> Result<Self> {
-        if matches!(self.dtype().kind(), 'i' | 'f')
+        if matches!(self.dtype().class(), Class::Signed | Class::Real | Class::Narrow)
             && let Some(result) = ask(self, Asked::HasSign)?
         {
             return Ok(result);
@@ -88,10 +91,15 @@ impl UsmArray {
             Dtype::I32 => map(self, i32::is_negative),
             Dtype::I64 => map(self, i64::is_negative),
             Dtype::F16 => map(self, f16::is_sign_negative),
-            Dtype::F32 => map(self, f32::is_sign_negative),
+            Dtype::F32
+            | Dtype::BF16
+            | Dtype::F8E4M3Fn
+            | Dtype::F8E4M3Fnuz
+            | Dtype::F8E5M2
+            | Dtype::F8E5M2Fnuz => map(self, f32::is_sign_negative),
             Dtype::F64 => map(self, f64::is_sign_negative),
             Dtype::C64 | Dtype::C128 => Err(no_order("signbit", self.dtype())),
-            _ => constant(self, false),
+            Dtype::Bool | Dtype::U8 | Dtype::U16 | Dtype::U32 | Dtype::U64 => constant(self, false),
         }
     }
 }

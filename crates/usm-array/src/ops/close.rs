@@ -7,7 +7,7 @@ use super::device::{Asked, ask_pairs};
 use super::elementwise::map_pairs;
 use super::relation::Relation;
 use crate::array::{ArrayOrScalar, UsmArray};
-use crate::dtype::Dtype;
+use crate::dtype::{Class, Dtype};
 use crate::error::Result;
 use crate::scalar::modulus;
 
@@ -50,7 +50,7 @@ impl UsmArray {
     pub fn isclose<'a>(&self, other: impl Into<ArrayOrScalar<'a>>, tolerance: Tolerance) -> Result<Self> {
         let other = other.into();
         let is_complex = |other: ArrayOrScalar<'_>| match other {
-            ArrayOrScalar::Array(array) => array.dtype().kind() == 'c',
+            ArrayOrScalar::Array(array) => array.dtype().class() == Class::Complex,
             ArrayOrScalar::Scalar(value) => matches!(value, crate::Scalar::Complex(_)),
         };
         let Tolerance { relative, absolute, equal_nan } = tolerance;

@@ -6,7 +6,7 @@ use super::device::{Asked, ask_pairs};
 use super::elementwise::{constant, map_pairs};
 use super::relation::{ExactOrder, Relation, by_order, no_order};
 use crate::array::{ArrayOrScalar, UsmArray};
-use crate::dtype::{Dtype, Element, iinfo, result_type};
+use crate::dtype::{Class, Dtype, Element, iinfo, result_type};
 use crate::error::Result;
 use crate::scalar::Scalar;
 
@@ -99,7 +99,7 @@ pub(super) fn compare(array: &UsmArray, other: ArrayOrScalar<'_>, relation: Rela
             Value::Beyond(value) => return constant(array, relation.holds(0.partial_cmp(&value))),
         },
     };
-    let is_ordered = ![array.dtype(), dtype].iter().any(|dtype| dtype.kind() == 'c');
+    let is_ordered = ![array.dtype(), dtype].iter().any(|dtype| dtype.class() == Class::Complex);
     if (is_ordered || matches!(relation, Relation::Equal | Relation::NotEqual))
         && let Some(result) = ask_pairs(array, other, dtype, Asked::Relation(relation))?
     {
@@ -107,12 +107,12 @@ pub(super) fn compare(array: &UsmArray, other: ArrayOrScalar<'_>, relation: Rela
     }
     use Dtype::{I64, U64};
     match (array.dtype(), dtype) {
-        (a, U64) if a.kind() == 'i' => exact::<i64, u64>(array, other, relation),
-        (U64, b) if b.kind() == 'i' => exact::<u64, i64>(array, other, relation),
-        (I64, b) if b.kind() == 'f' => exact::<i64, f64>(array, other, relation),
-        (U64, b) if b.kind() == 'f' => exact::<u64, f64>(array, other, relation),
-        (a, I64) if a.kind() == 'f' => exact::<f64, i64>(array, other, relation),
-        (a, U64) if a.kind() == 'f' => exact::<f64, u64>(array, other, relation),
+        (a, U64) if a.class() == Class::Signed => exact::<i64, u64>(array, other, relation),
+        (U64, b) if b.class() == Class::Signed => exact::<u64, i64>(array, other, relation),
+        (I64, b) if b.class().is_real() => exact::<i64, f64>(array, other, relation),
+        (U64, b) if b.class().is_real() => exact::<u64, f64>(array, other, relation),
+        (a, I64) if a.class().is_real() => exact::<f64, i64>(array, other, relation),
+        (a, U64) if a.class().is_real() => exact::<f64, u64>(array, other, relation),
         (a, b) => same(array, other, relation, a.promote(b)), // which holds the values of both
     }
 }
@@ -137,7 +137,16 @@ fn strong(dtype: Dtype, value: Scalar) -> Result<Value> {
     }
     let bytes = value.to_bytes(common)?;
     let rounded = Scalar::from_bytes(common, &bytes[..common.itemsize_bytes()]);
-    Ok(Value::Of(common, rounded.unwrap_or(value))) // as many bytes as an element has
+    match (value, rounded) {
+        // Beyond a format without infinities, which has NaN there.
+        (Scalar::Float(value), Some(Scalar::Float(rounded))) if rounded.is_nan() && !value.is_nan() => {
+            Ok(Value::Of(common.computed(), Scalar::Float(value)))
+        }
+        (Scalar::Int(value), Some(Scalar::Float(rounded))) if rounded.is_nan() => {
+            Ok(Value::Of(common.computed(), Scalar::Float(value as f64)))
+        }
+        _ => Ok(Value::Of(common, rounded.unwrap_or(value))), // as many bytes as an element has
+    }
 }
 
 /// Both as elements of one dtype, or of a larger one that processors compare.

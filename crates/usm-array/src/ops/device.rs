@@ -6,8 +6,9 @@ use super::elementwise::common_shape;
 use super::reduce::Reduced;
 use super::relation::Relation;
 use crate::array::{ArrayOrScalar, UsmArray};
+use crate::copy::CopyMode;
 use crate::device::{Answer, Loops, REDUCE, RELATE, Task, code, is_for_kernels, is_operand};
-use crate::dtype::Dtype;
+use crate::dtype::{Class, Dtype};
 use crate::error::Result;
 use crate::layout::Axes;
 use crate::scalar::Scalar;
@@ -70,15 +71,22 @@ pub(super) fn ask_pairs(
     }
     let shape = common_shape(array, other)?;
     let queue = array.queue();
-    let wide = match dtype.kind() {
-        'i' => Dtype::I64,
-        'b' | 'u' => Dtype::U64,
-        'f' => Dtype::F64,
-        _ => Dtype::C128,
+    let wide = match dtype.class() {
+        Class::Signed => Dtype::I64,
+        Class::Bool | Class::Unsigned => Dtype::U64,
+        Class::Real | Class::Narrow => Dtype::F64,
+        Class::Complex => Dtype::C128,
     };
+    let array = &computed(array)?;
     let (other, dtype, one) = match other {
-        ArrayOrScalar::Array(other) if is_operand(other, queue) => (Some(other.clone()), other.dtype(), None),
-        ArrayOrScalar::Array(other) => (Some(other.copy_to(queue, array.kind())?), other.dtype(), None),
+        ArrayOrScalar::Array(other) => {
+            let other = match is_operand(other, queue) {
+                true => computed(other)?,
+                false => computed(&other.copy_to(queue, array.kind())?)?,
+            };
+            let dtype = other.dtype();
+            (Some(other), dtype, None)
+        }
         ArrayOrScalar::Scalar(value) => (None, wide, Some(value.to_bytes(wide)?)),
     };
     let result = UsmArray::empty(queue, array.kind(), &shape, Dtype::Bool)?;
@@ -107,6 +115,11 @@ pub(super) fn ask_pairs(
     Ok(Some(result))
 }
 
+/// The array with elements that kernels compute with: narrow ones as `float32`, in new memory.
+fn computed(array: &UsmArray) -> Result<UsmArray> {
+    array.astype(array.dtype().computed(), CopyMode::IfNeeded)
+}
+
 /// What elements become: as in `kernels/reduce.cl`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fold {
@@ -124,25 +137,26 @@ type Operation = (u32, bool, u64, Dtype);
 impl Fold {
     fn operation(self, dtype: Dtype) -> Option<Operation> {
         use Dtype::{F64, I64, U64};
-        Some(match (self, dtype.kind()) {
-            (Self::Sum, 'i') => (0, false, 0, I64),
-            (Self::Sum, 'b' | 'u') => (0, false, 0, U64),
-            (Self::Sum, _) => (1, false, 0, F64),
-            (Self::Least, 'i') => (2, false, i64::MAX as u64, I64),
-            (Self::Greatest, 'i') => (3, false, i64::MIN as u64, I64),
-            (Self::Least, 'b' | 'u') => (4, false, u64::MAX, U64),
-            (Self::Greatest, 'b' | 'u') => (5, false, 0, U64),
-            (Self::Least, 'f') => (6, false, f64::INFINITY.to_bits(), F64),
-            (Self::Greatest, 'f') => (7, false, f64::NEG_INFINITY.to_bits(), F64),
+        Some(match (self, dtype.class()) {
+            (_, Class::Narrow) => return None, // their elements are cast before
+            (Self::Sum, Class::Signed) => (0, false, 0, I64),
+            (Self::Sum, Class::Bool | Class::Unsigned) => (0, false, 0, U64),
+            (Self::Sum, Class::Real | Class::Complex) => (1, false, 0, F64),
+            (Self::Least, Class::Signed) => (2, false, i64::MAX as u64, I64),
+            (Self::Greatest, Class::Signed) => (3, false, i64::MIN as u64, I64),
+            (Self::Least, Class::Bool | Class::Unsigned) => (4, false, u64::MAX, U64),
+            (Self::Greatest, Class::Bool | Class::Unsigned) => (5, false, 0, U64),
+            (Self::Least, Class::Real) => (6, false, f64::INFINITY.to_bits(), F64),
+            (Self::Greatest, Class::Real) => (7, false, f64::NEG_INFINITY.to_bits(), F64),
+            (Self::Least | Self::Greatest, Class::Complex) => return None,
             (Self::All, _) => (4, true, 1, U64),
             (Self::Any, _) => (5, true, 0, U64),
             (Self::Count, _) => (0, true, 0, U64),
-            _ => return None,
         })
     }
 }
 
-/// The array that a reduction makes of another, with elements of the given dtype.
+/// The array that a reduction makes of another, with elements of the given dtype, or of `float32` for a narrow one.
 pub(super) fn reduce(
     array: &UsmArray,
     reduced: &Reduced,
@@ -152,7 +166,9 @@ pub(super) fn reduce(
     if !is_for_kernels(array) || array.is_empty() {
         return Ok(None);
     }
+    let (array, dtype) = (&computed(array)?, dtype.computed());
     let result = UsmArray::empty(array.queue(), array.kind(), reduced.shape(), dtype)?;
+    // Of a copy the order of the axes is right, too; it only suits the strides of the array.
     Ok(reduce_to(array, reduced, fold, &result, dtype)?.then_some(result))
 }
 
@@ -161,6 +177,7 @@ pub(super) fn reduce_all(array: &UsmArray, fold: Fold, dtype: Dtype) -> Result<O
     if !is_for_kernels(array) || array.is_empty() {
         return Ok(None);
     }
+    let (array, dtype) = (&computed(array)?, dtype.computed());
     let answer = Answer::new(array.queue(), 2)?;
     if !reduce_to(array, &Reduced::new(array, None, false)?, fold, answer.array(), dtype)? {
         return Ok(None);
@@ -181,7 +198,7 @@ fn reduce_to(
     let (mut sizes, mut strides) = (ordered.shape().to_vec(), ordered.strides().to_vec());
     let (gone, gone_strides) = (sizes.split_off(reduced.kept()), strides.split_off(reduced.kept()));
     let (mut dtypes, mut factor) = ([array.dtype(), dtype].map(code), 1);
-    if fold == Fold::Sum && array.dtype().kind() == 'c' {
+    if fold == Fold::Sum && array.dtype().class() == Class::Complex {
         // The sums of both parts, as those of real numbers that lie side by side.
         sizes.push(2);
         dtypes = dtypes.map(|dtype| (dtype & 0xffff) | (1 << 16));

@@ -76,7 +76,7 @@ fn extremes<const GREATEST: bool>(
     let found = array.dtype();
     let fold = if GREATEST { Fold::Greatest } else { Fold::Least };
     if let Some(extremes) = device::reduce(array, &reduced, fold, found)? {
-        return Ok(extremes);
+        return extremes.astype(found, CopyMode::IfNeeded);
     }
     let extremes = by_order!(found, T => reduce::<Extreme<T, GREATEST>>(array, &reduced), _ => {
         Err(no_order(operation, found))

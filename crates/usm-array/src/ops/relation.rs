@@ -11,7 +11,7 @@ macro_rules! by_order {
     ($dtype:expr, $T:ident => $value:expr, _ => $unordered:expr) => {
         $crate::ops::relation::by_order!(@match $dtype, $T => $value, $unordered;
             I8 = i8, I16 = i16, I32 = i32, I64 = i64, Bool | U8 = u8, U16 = u16, U32 = u32, U64 = u64,
-            F16 | F32 = f32, F64 = f64)
+            F16 | F32 | BF16 | F8E4M3Fn | F8E4M3Fnuz | F8E5M2 | F8E5M2Fnuz = f32, F64 = f64)
     };
     (@match $dtype:expr, $T:ident => $value:expr, $unordered:expr; $($($name:ident)|+ = $type:ty),*) => {
         match $dtype {

@@ -8,8 +8,7 @@ use super::reduce::{Reduced, Reduction, reduce, reduce_all};
 use crate::array::UsmArray;
 use crate::copy::CopyMode;
 use crate::device::is_for_kernels;
-use crate::dispatch;
-use crate::dtype::{Bool8, Dtype, Element, half_from_f64};
+use crate::dtype::{Bool8, Class, Dtype, Element, dispatch_computed, half_from_f64};
 use crate::error::{Error, Result};
 use crate::scalar::Scalar;
 use crate::view::bytes_of;
@@ -19,7 +18,7 @@ use crate::view::bytes_of;
 /// within blocks of at most 2¹⁸ elements and with the rounding errors added up from block to block, or by kernels with those of all
 /// additions: the error of a sum is at most
 /// 40·u·Σ|x|, with u = 2⁻⁵³, plus that of rounding it to the dtype of the result. It does not grow with the number of elements
-/// (as long as there are fewer than 2⁵⁰ of them).
+/// (as long as there are fewer than 2⁵⁰ of them). Sums of narrow dtypes are rounded to `float32`, and then to the dtype.
 impl UsmArray {
     /// The sums of the elements along the given axes, or of all of them. With `keepdims` the axes stay with size 1.
     ///
@@ -49,9 +48,15 @@ impl UsmArray {
             let allowed = "numbers";
             return Err(Error::DtypeNotAllowed { operation: "sum", found: dtype, allowed });
         }
-        let is_whole = |dtype: Dtype| matches!(dtype.kind(), 'b' | 'i' | 'u');
+        let is_whole = |dtype: Dtype| dtype == Dtype::Bool || dtype.class().is_whole();
         // Integers that wrap around in 64 bits wrap around in fewer in the same way.
         let item = if is_whole(self.dtype()) && is_whole(dtype) { self.dtype() } else { dtype };
+        if item.is_narrow() {
+            // The elements are rounded to it first, as of other dtypes, and the sum in the end.
+            let elements =
+                self.astype(item, CopyMode::IfNeeded)?.astype(item.computed(), CopyMode::IfNeeded)?;
+            return elements.sum(axes, keepdims, None)?.astype(dtype, CopyMode::IfNeeded);
+        }
         if is_for_kernels(self) {
             let elements = self.astype(item, CopyMode::IfNeeded)?;
             if let Some(sums) = device::reduce(&elements, &reduced, Fold::Sum, default(item))? {
@@ -59,7 +64,7 @@ impl UsmArray {
             }
         }
         // Real numbers that become integers do that one by one, and not all as 64 bits.
-        let sums = dispatch!(item, T => reduce::<Sum<T>>(self, &reduced))?;
+        let sums = dispatch_computed!(item, T => reduce::<Sum<T>>(self, &reduced))?;
         sums.astype(dtype, CopyMode::IfNeeded)
     }
 
@@ -81,9 +86,12 @@ impl UsmArray {
             Ok(Scalar::from_bytes(T::Total::DTYPE, bytes_of(&[total])))
         }
         let dtype = default(self.dtype());
+        if dtype.is_narrow() {
+            return self.sum(None, false, None)?.item();
+        }
         let sum = match device::reduce_all(self, Fold::Sum, dtype)? {
             Some(sum) => Scalar::from_bytes(dtype, &sum),
-            None => dispatch!(self.dtype(), T => total::<T>(self))?,
+            None => dispatch_computed!(self.dtype(), T => total::<T>(self))?,
         };
         Ok(sum.unwrap_or(Scalar::Int(0))) // as many bytes as an element has
     }
@@ -91,10 +99,10 @@ impl UsmArray {
 
 /// The dtype of sums, as the array API has it.
 fn default(dtype: Dtype) -> Dtype {
-    match dtype.kind() {
-        'b' | 'i' => Dtype::I64,
-        'u' => Dtype::U64,
-        _ => dtype,
+    match dtype.class() {
+        Class::Bool | Class::Signed => Dtype::I64,
+        Class::Unsigned => Dtype::U64,
+        Class::Real | Class::Complex | Class::Narrow => dtype,
     }
 }
 

@@ -5,8 +5,7 @@ use std::marker::PhantomData;
 use super::device::{self, Fold};
 use super::reduce::{Reduced, Reduction, reduce, reduce_all};
 use crate::array::UsmArray;
-use crate::dispatch;
-use crate::dtype::{Bool8, Dtype, Element};
+use crate::dtype::{Bool8, Dtype, Element, dispatch_computed};
 use crate::error::Result;
 
 /// # Truth
@@ -38,7 +37,7 @@ impl UsmArray {
         if let Some(result) = device::reduce(self, &reduced, Fold::All, Dtype::Bool)? {
             return Ok(result);
         }
-        dispatch!(self.dtype(), T => reduce::<All<T>>(self, &reduced))
+        dispatch_computed!(self.dtype(), T => reduce::<All<T>>(self, &reduced))
     }
 
     /// Whether any element along the given axes is true, or any of the array. With `keepdims` the axes stay with size 1. Of no
@@ -51,7 +50,7 @@ impl UsmArray {
         if let Some(result) = device::reduce(self, &reduced, Fold::Any, Dtype::Bool)? {
             return Ok(result);
         }
-        dispatch!(self.dtype(), T => reduce::<Any<T>>(self, &reduced))
+        dispatch_computed!(self.dtype(), T => reduce::<Any<T>>(self, &reduced))
     }
 
     /// How many elements along the given axes are true, as `int64`, or how many of the array. With `keepdims` the axes stay with
@@ -64,7 +63,7 @@ impl UsmArray {
         if let Some(result) = device::reduce(self, &reduced, Fold::Count, Dtype::I64)? {
             return Ok(result);
         }
-        dispatch!(self.dtype(), T => reduce::<Count<T>>(self, &reduced))
+        dispatch_computed!(self.dtype(), T => reduce::<Count<T>>(self, &reduced))
     }
 
     /// Whether all elements are true; stops at the first block with one that is not.
@@ -75,7 +74,7 @@ impl UsmArray {
         if let Some(result) = device::reduce_all(self, Fold::All, Dtype::Bool)? {
             return Ok(result[0] != 0);
         }
-        Ok(dispatch!(self.dtype(), T => reduce_all::<All<T>>(self))?.to_bool())
+        Ok(dispatch_computed!(self.dtype(), T => reduce_all::<All<T>>(self))?.to_bool())
     }
 
     /// Whether any element is true, see [`is_all`](Self::is_all); stops at the first block with one that is.
@@ -86,7 +85,7 @@ impl UsmArray {
         if let Some(result) = device::reduce_all(self, Fold::Any, Dtype::Bool)? {
             return Ok(result[0] != 0);
         }
-        Ok(dispatch!(self.dtype(), T => reduce_all::<Any<T>>(self))?.to_bool())
+        Ok(dispatch_computed!(self.dtype(), T => reduce_all::<Any<T>>(self))?.to_bool())
     }
 
     /// How many elements are true.
@@ -99,7 +98,7 @@ impl UsmArray {
         {
             return Ok(usize::try_from(i64::from_ne_bytes(count)).unwrap_or(0)); // at most the size
         }
-        let count = dispatch!(self.dtype(), T => reduce_all::<Count<T>>(self))?;
+        let count = dispatch_computed!(self.dtype(), T => reduce_all::<Count<T>>(self))?;
         Ok(usize::try_from(count).unwrap_or(0)) // at most the size
     }
 }

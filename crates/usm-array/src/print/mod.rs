@@ -25,12 +25,13 @@ pub use options::{FloatMode, PrintOptions, Sign};
 use self::shown::shown_elements;
 use self::words::Printed;
 use crate::array::UsmArray;
-use crate::dispatch;
-use crate::dtype::{Dtype, Element};
+use crate::copy::CopyMode;
+use crate::dtype::{Dtype, Element, dispatch_computed};
 use crate::error::Result;
 
 impl UsmArray {
-    /// The text of NumPy's `array_str`, and of `Display`. Only the shown elements are copied to the host.
+    /// The text of NumPy's `array_str`, and of `Display`. Only the shown elements are copied to the host. Elements of narrow dtypes
+    /// are written as `float32`.
     ///
     /// ```
     /// use usm_array::{PrintOptions, UsmArray, usm_core::{Runtime, UsmKind}};
@@ -48,7 +49,7 @@ impl UsmArray {
     /// - [`Error::OutOfHostMemory`](crate::Error::OutOfHostMemory): no host memory for the elements or the text
     pub fn display(&self, options: &PrintOptions) -> Result<String> {
         if self.ndim() == 0 {
-            return dispatch!(self.dtype(), T => single_text::<T>(self));
+            return dispatch_computed!(self.dtype(), T => single_text::<T>(self));
         }
         self.body(options, " ", 0, options.linewidth)
     }
@@ -117,7 +118,7 @@ impl UsmArray {
         if self.is_empty() {
             return Ok("[]".to_owned());
         }
-        let words = dispatch!(self.dtype(), T => all_words::<T>(self, options))?;
+        let words = dispatch_computed!(self.dtype(), T => all_words::<T>(self, options))?;
         Ok(lines::arrange(self, options, &words, separator, indent, width))
     }
 }
@@ -127,7 +128,7 @@ fn all_words<T: Printed + Element>(array: &UsmArray, options: &PrintOptions) -> 
 }
 
 fn single_text<T: Printed + Element>(array: &UsmArray) -> Result<String> {
-    Ok(array.to_vec::<T>()?.into_iter().map(T::single).collect())
+    Ok(array.astype(T::DTYPE, CopyMode::IfNeeded)?.to_vec::<T>()?.into_iter().map(T::single).collect())
 }
 
 /// Numbers as a tuple of Python.

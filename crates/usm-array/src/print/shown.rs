@@ -2,6 +2,7 @@
 
 use super::PrintOptions;
 use crate::array::UsmArray;
+use crate::copy::CopyMode;
 use crate::dtype::Element;
 use crate::error::Result;
 use crate::layout::{Layout, Order};
@@ -11,7 +12,7 @@ pub(super) fn is_cut(array: &UsmArray, options: &PrintOptions, n: usize) -> bool
     array.size() > options.threshold && n > options.edgeitems.saturating_mul(2)
 }
 
-/// The shown elements in row-major order, of an array that has elements.
+/// The shown elements in row-major order, of an array that has elements; narrow ones as `float32`.
 pub(super) fn shown_elements<T: Element>(array: &UsmArray, options: &PrintOptions) -> Result<Vec<T>> {
     let (mut shape, mut strides) = (Vec::new(), Vec::new());
     let mut offset = array.offset();
@@ -31,5 +32,6 @@ pub(super) fn shown_elements<T: Element>(array: &UsmArray, options: &PrintOption
         }
     }
     let layout = Layout::new(&shape, Some(&strides), offset, Order::C)?;
-    UsmArray::from_parts(array.buffer().clone(), array.dtype(), layout, 0)?.to_vec()
+    let shown = UsmArray::from_parts(array.buffer().clone(), array.dtype(), layout, 0)?;
+    shown.astype(T::DTYPE, CopyMode::IfNeeded)?.to_vec()
 }

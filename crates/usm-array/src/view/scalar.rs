@@ -3,7 +3,7 @@
 use num_complex::Complex32;
 
 use super::bytes_of;
-use crate::dtype::{Dtype, MAX_ITEMSIZE_BYTES, half_from_f64, iinfo};
+use crate::dtype::{Dtype, Format, MAX_ITEMSIZE_BYTES, bfloat_from_f32, half_from_f64, iinfo};
 use crate::error::{Error, Result};
 use crate::scalar::Scalar;
 
@@ -72,6 +72,12 @@ impl Scalar {
                 write(bytes_of(&[Complex32::new(value.re as f32, value.im as f32)]));
             }
             Dtype::C128 => write(bytes_of(&[self.to_complex()])),
+            // By way of binary32, as casts of arrays.
+            Dtype::BF16 => write(&bfloat_from_f32(self.to_real(dtype)? as f32).to_ne_bytes()),
+            Dtype::F8E4M3Fn => write(&[Format::E4M3FN.encode(self.to_real(dtype)? as f32)]),
+            Dtype::F8E4M3Fnuz => write(&[Format::E4M3FNUZ.encode(self.to_real(dtype)? as f32)]),
+            Dtype::F8E5M2 => write(&[Format::E5M2.encode(self.to_real(dtype)? as f32)]),
+            Dtype::F8E5M2Fnuz => write(&[Format::E5M2FNUZ.encode(self.to_real(dtype)? as f32)]),
         }
         Ok(bytes)
     }

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use usm_array::half::f16;
+use usm_array::half::{bf16, f16};
 use usm_array::{Dtype, Scalar};
 
 /// The nearest of all binary16 numbers, ties to even bits. Infinity is where the next number would be.
@@ -23,6 +23,38 @@ fn nearest_half(value: f64) -> f16 {
     f16::from_bits(bits | if value.is_sign_negative() { 0x8000 } else { 0 })
 }
 
+/// The nearest of all numbers of a narrow dtype, ties to even bits. Beyond the largest one are the infinity and the NaN of the format.
+fn nearest_narrow(value: f64, dtype: Dtype) -> Vec<u8> {
+    let (infinity, nan, has_negative_zero): (u16, u16, bool) = match dtype {
+        Dtype::BF16 => (0x7f80, 0x7fc0, true),
+        Dtype::F8E4M3Fn => (0x7f, 0x7f, true),
+        Dtype::F8E5M2 => (0x7c, 0x7e, true),
+        _ => (0x80, 0x80, false),
+    };
+    let bytes = |bits: u16| bits.to_le_bytes()[..dtype.itemsize_bytes()].to_vec();
+    let sign = if value.is_sign_negative() { 1 << (8 * dtype.itemsize_bytes() - 1) } else { 0 };
+    if value.is_nan() {
+        return bytes(nan | sign);
+    }
+    let number = |bits: u16| match Scalar::from_bytes(dtype, &bytes(bits)) {
+        Some(Scalar::Float(number)) => number,
+        other => panic!("{other:?} is no number of {dtype}"),
+    };
+    // The largest one that is not larger; the bits of a format are in the order of its numbers.
+    let end = infinity.min(nan);
+    let (mut low, mut high) = (0, end);
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if number(middle) <= value.abs() { low = middle } else { high = middle }
+    }
+    // Where the number after the largest one would be, for the formats have even steps there.
+    let next = if high < end { number(high) } else { 2.0 * number(low) - number(low - 1) };
+    let (below, above) = (value.abs() - number(low), next - value.abs());
+    let bits = if below < above || (below == above && low % 2 == 0) { low } else { high };
+    let bits = if bits == end { infinity } else { bits };
+    bytes(if bits == 0 && !has_negative_zero { 0 } else { bits | sign })
+}
+
 /// The bytes of a value in a dtype whose kind it has, rounded as a store of that type does.
 pub(crate) fn bytes_of(value: Scalar, dtype: Dtype) -> Vec<u8> {
     match (dtype, value) {
@@ -30,6 +62,8 @@ pub(crate) fn bytes_of(value: Scalar, dtype: Dtype) -> Vec<u8> {
         (Dtype::F16, Scalar::Float(value)) => nearest_half(value).to_ne_bytes().to_vec(),
         (Dtype::F32, Scalar::Float(value)) => (value as f32).to_ne_bytes().to_vec(),
         (Dtype::F64, Scalar::Float(value)) => value.to_ne_bytes().to_vec(),
+        // By way of binary32.
+        (dtype, Scalar::Float(value)) if dtype.is_narrow() => nearest_narrow(f64::from(value as f32), dtype),
         (Dtype::C64, Scalar::Complex(value)) => {
             [value.re as f32, value.im as f32].map(f32::to_ne_bytes).concat()
         }
@@ -51,7 +85,9 @@ pub(crate) fn convert(value: Scalar, dtype: Dtype) -> Scalar {
     let float = match real {
         Scalar::Bool(value) => f64::from(u8::from(value)),
         // Rounded once: not to binary64 first.
-        Scalar::Int(value) if matches!(dtype, Dtype::F32 | Dtype::C64) => f64::from(value as f32),
+        Scalar::Int(value) if matches!(dtype, Dtype::F32 | Dtype::C64) || dtype.is_narrow() => {
+            f64::from(value as f32)
+        }
         Scalar::Int(value) => value as f64,
         Scalar::Float(value) => value,
         other => panic!("{other} is no number"),
@@ -64,6 +100,7 @@ pub(crate) fn convert(value: Scalar, dtype: Dtype) -> Scalar {
             Scalar::Complex(value) => value.re != 0.0 || value.im != 0.0,
             other => panic!("{other} is no number"),
         }),
+        _ if dtype.is_narrow() => Scalar::Float(float),
         'f' => Scalar::Float(float),
         'c' => match value {
             Scalar::Complex(_) => value,
@@ -90,6 +127,7 @@ pub(crate) fn same(found: &[u8], expected: &[u8], dtype: Dtype) -> bool {
         Dtype::F16 => f16::from_ne_bytes(bytes.try_into().unwrap()).is_nan(),
         Dtype::F32 | Dtype::C64 => f32::from_ne_bytes(bytes.try_into().unwrap()).is_nan(),
         Dtype::F64 | Dtype::C128 => f64::from_ne_bytes(bytes.try_into().unwrap()).is_nan(),
+        Dtype::BF16 => bf16::from_ne_bytes(bytes.try_into().unwrap()).is_nan(),
         _ => false,
     };
     let part = if dtype.kind() == 'c' { found.len() / 2 } else { found.len() };

@@ -19,6 +19,7 @@ fn edges(dtype: Dtype) -> Vec<Scalar> {
     let floats: Vec<f64> = floats.into_iter().chain(ints.iter().map(|&i| i as f64)).collect();
     match dtype {
         Dtype::Bool => vec![Scalar::Bool(false), Scalar::Bool(true)],
+        narrow if narrow.is_narrow() => floats.into_iter().map(Scalar::Float).collect(),
         Dtype::F16 | Dtype::F32 | Dtype::F64 => floats.into_iter().map(Scalar::Float).collect(),
         Dtype::C64 | Dtype::C128 => {
             let pairs = floats.iter().flat_map(|&re| [(re, 0.0), (re, -1.5), (0.0, re)]);

@@ -73,7 +73,10 @@ fn each_spoiled_field_is_refused_by_its_name() {
         ("lanes: found 4", |f| f.tensor.dtype.lanes = 4),
         ("lanes: found 65535", |f| f.tensor.dtype.lanes = u16::MAX),
         ("code: found kDLOpaqueHandle (3)", |f| f.tensor.dtype.code = DLDataTypeCode(3)),
-        ("code: found kDLBfloat (4)", |f| f.tensor.dtype.code = DLDataTypeCode(4)),
+        ("code: found kDLFloat8_e8m0fnu (14)", |f| f.tensor.dtype.code = DLDataTypeCode(14)),
+        ("bits: found 64 bits of kDLBfloat (4), allowed are [16]", |f| {
+            f.tensor.dtype.code = DLDataTypeCode(4)
+        }),
         ("code: found kDLFloat8_e4m3 (8)", |f| f.tensor.dtype.code = DLDataTypeCode(8)),
         ("code: found kDLFloat6_e3m2fn (16)", |f| f.tensor.dtype.code = DLDataTypeCode(16)),
         ("code: found kDLFloat4_e2m1fn (17)", |f| f.tensor.dtype.code = DLDataTypeCode(17)),

@@ -25,6 +25,7 @@ mod indexing;
 mod kernel_path;
 mod manipulate;
 mod manipulate_rules;
+mod narrow;
 mod ops;
 mod printing;
 mod random_layouts;

@@ -15,12 +15,25 @@ fn edges(dtype: Dtype) -> Vec<Scalar> {
     let two = 2_f64;
     let reals: Vec<f64> = match dtype {
         Dtype::F16 => vec![65504.0, -65504.0, two.powi(-24), 2048.0],
+        Dtype::BF16 => vec![(2.0 - two.powi(-7)) * two.powi(127), two.powi(-133), 256.0],
+        Dtype::F8E4M3Fn => vec![448.0, -448.0, two.powi(-9), 15.0],
+        Dtype::F8E4M3Fnuz => vec![240.0, -240.0, two.powi(-10), 15.0],
+        Dtype::F8E5M2 => vec![57344.0, -57344.0, two.powi(-16), 7.0],
+        Dtype::F8E5M2Fnuz => vec![57344.0, -57344.0, two.powi(-17), 7.0],
         Dtype::F32 => vec![f64::from(f32::MAX), two.powi(-149), two.powi(24), two.powi(63), two.powi(64)],
         _ => vec![f64::MAX, 5e-324, two.powi(53), two.powi(63), -two.powi(63), two.powi(64), 0.1],
     };
     let common = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, -f64::NAN];
-    let reals = [&reals[..], &common].concat();
+    let has_infinity = !dtype.is_narrow() || matches!(dtype, Dtype::BF16 | Dtype::F8E5M2);
+    let is_unsigned = matches!(dtype, Dtype::F8E4M3Fnuz | Dtype::F8E5M2Fnuz);
+    // The NaN of a format without a negative zero has its bits, so its sign is set.
+    let is_exact = |value: &f64| {
+        (has_infinity || !value.is_infinite())
+            && (!is_unsigned || value.is_nan() == value.is_sign_negative() || *value < 0.0)
+    };
+    let reals: Vec<f64> = [&reals[..], &common].concat().into_iter().filter(is_exact).collect();
     match dtype.kind() {
+        _ if dtype.is_narrow() => reals.into_iter().map(Scalar::Float).collect(),
         'b' => vec![Scalar::Bool(false), Scalar::Bool(true)],
         'f' => reals.into_iter().map(Scalar::Float).collect(),
         'c' => {
@@ -158,6 +171,15 @@ fn values_take_the_dtype_of_their_kind() {
     assert_eq!(case(Dtype::F32, &[Scalar::Float(0.1)], 0.1.into()), yes_no(true, false));
     assert_eq!(case(Dtype::F64, &[Scalar::Float(f64::from(0.1_f32))], 0.1.into()), yes_no(false, false));
     assert_eq!(case(Dtype::F16, &[Scalar::Float(2048.0)], 2049.into()), yes_no(true, false));
+    let narrow = Scalar::Float(f64::from(usm_array::half::bf16::from_f32(0.1)));
+    assert_eq!(case(Dtype::BF16, &[narrow], 0.1.into()), yes_no(true, false));
+    // Not as the NaN that it would be as an element.
+    assert_eq!(case(Dtype::F8E4M3Fn, &[Scalar::Float(448.0)], 1000.0.into()), yes_no(false, true));
+    assert_eq!(
+        case(Dtype::F8E4M3Fn, &[Scalar::Float(448.0)], ArrayOrScalar::from(-1000)),
+        yes_no(false, false)
+    );
+    assert_eq!(case(Dtype::F8E5M2Fnuz, &[Scalar::Float(1.0)], f64::INFINITY.into()), yes_no(false, true));
     // Integers as they are, however large.
     assert_eq!(case(Dtype::U8, &[Scalar::Int(44)], 300.into()), yes_no(false, true));
     assert_eq!(case(Dtype::U8, &[Scalar::Int(255)], ArrayOrScalar::from(-1)), yes_no(false, false));

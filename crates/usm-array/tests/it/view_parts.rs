@@ -172,6 +172,7 @@ fn every_dtype_and_place_has_single_elements() {
         for dtype in Dtype::ALL {
             let array = UsmArray::zeros(&queue, kind, &[2, 3], dtype).unwrap();
             let value = match dtype.kind() {
+                _ if dtype.is_narrow() => Scalar::Float(-1.5),
                 'b' => Scalar::Bool(true),
                 'f' => Scalar::Float(-1.5),
                 'c' => Scalar::Complex(Complex64::new(1.5, -2.0)),

@@ -36,7 +36,8 @@ pub(crate) fn memory<'py>(py: Python<'py>, buffer: &UsmBuffer) -> PyResult<Bound
     buffer.publish().or_raise()?;
     let (address, read_only) = (buffer.address(), !buffer.is_writable());
     let shape = &[buffer.len_bytes()];
-    let bytes = InterfaceRef { shape, dtype: Dtype::U8, address, read_only, strides: None, offset: 0 };
+    let (dtype, typestr) = (Dtype::U8, "|u1");
+    let bytes = InterfaceRef { shape, dtype, typestr, address, read_only, strides: None, offset: 0 };
     entries(py, &bytes, buffer.queue())
 }
 
@@ -45,7 +46,7 @@ fn entries<'py>(py: Python<'py>, found: &InterfaceRef<'_>, queue: &Queue) -> PyR
     let dict = template(py)?;
     dict.set_item(intern!(py, "data"), (found.address, found.read_only))?;
     dict.set_item(intern!(py, "shape"), PyTuple::new(py, found.shape)?)?;
-    dict.set_item(intern!(py, "typestr"), typestr(py, found.dtype))?;
+    dict.set_item(intern!(py, "typestr"), typestr(py, found))?;
     match queue.device().info().cuda_ordinal {
         // There is no object of SYCL. A SYCL runtime numbers the devices of CUDA like the driver.
         Some(ordinal) => {
@@ -75,9 +76,10 @@ fn template(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 }
 
 /// The typestr of a dtype, which is made once.
-fn typestr<'py>(py: Python<'py>, dtype: Dtype) -> Bound<'py, PyString> {
+fn typestr<'py>(py: Python<'py>, found: &InterfaceRef<'_>) -> Bound<'py, PyString> {
     static TYPESTRS: ForkOnce<Vec<(Dtype, Py<PyString>)>> = ForkOnce::new();
-    let make = || Dtype::ALL.map(|dtype| (dtype, PyString::new(py, dtype.typestr()).unbind())).into();
-    let known = TYPESTRS.get_or_init(make).iter().find(|(known, _)| *known == dtype);
-    known.map_or_else(|| PyString::new(py, dtype.typestr()), |(_, typestr)| typestr.bind(py).clone())
+    let text = |dtype: Dtype| dtype.typestr().map(|typestr| (dtype, PyString::new(py, typestr).unbind()));
+    let known = TYPESTRS.get_or_init(|| Dtype::ALL.into_iter().filter_map(text).collect());
+    let known = known.iter().find(|(known, _)| *known == found.dtype);
+    known.map_or_else(|| PyString::new(py, found.typestr), |(_, typestr)| typestr.bind(py).clone())
 }

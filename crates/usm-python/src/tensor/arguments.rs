@@ -108,13 +108,31 @@ pub(crate) fn explicit_dtype(
     if let Some(typestr) = object.getattr_opt("str")?
         && let Ok(text) = typestr.cast::<PyString>()
     {
-        return parse(&text.to_string_lossy());
+        let typestr = text.to_string_lossy();
+        return parse(&typestr).or_else(|error| narrow_dtype(object, &typestr)?.ok_or(error));
     }
     Err(wrong_type(
         "dtype",
         object,
         "is a name such as \"float32\", a typestr such as \"|f4\" or a NumPy dtype",
     ))
+}
+
+/// The dtype of ml_dtypes, or our own, for narrow floating-point numbers, which have a name but no typestr of numbers.
+fn narrow_dtype(object: &Bound<'_, PyAny>, typestr: &str) -> PyResult<Option<Dtype>> {
+    let other_order = if cfg!(target_endian = "little") { '>' } else { '<' };
+    let name =
+        object.getattr_opt(intern!(object.py(), "name"))?.and_then(|name| name.extract::<String>().ok());
+    let dtype = name.and_then(|name| name.parse::<Dtype>().ok()).filter(|dtype| dtype.is_narrow());
+    Ok(dtype.filter(|dtype| dtype.itemsize_bytes() == 1 || !typestr.starts_with(other_order)))
+}
+
+/// The narrow dtype of an array or a number of NumPy by ml_dtypes; `None` for any other object.
+pub(super) fn narrow_dtype_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Dtype>> {
+    let py = object.py();
+    let Some(dtype) = object.getattr_opt(intern!(py, "dtype"))? else { return Ok(None) };
+    let Some(typestr) = dtype.getattr_opt(intern!(py, "str"))? else { return Ok(None) };
+    typestr.extract::<String>().map_or(Ok(None), |typestr| narrow_dtype(&dtype, &typestr))
 }
 
 /// `"C"` or `"F"`.
@@ -137,7 +155,11 @@ pub(super) fn scalar(object: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
 /// A NumPy number; `None` for any other object.
 pub(super) fn numpy_number(object: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
     // NumPy's scalars turn into Python's by `item`, those of extended precision by `float` or `complex`; arrays with axes are no scalars.
-    let is_numpy = object.get_type().module().is_ok_and(|module| module == "numpy");
+    let module = object.get_type().module();
+    if module.as_ref().is_ok_and(|module| *module == "ml_dtypes") && narrow_dtype_of(object)?.is_some() {
+        return object.extract::<f64>().map(|value| Some(Scalar::Float(value)));
+    }
+    let is_numpy = module.is_ok_and(|module| module == "numpy");
     let no_axes = is_numpy && object.getattr_opt("ndim")?.is_some_and(|ndim| ndim.eq(0).unwrap_or(false));
     if !no_axes {
         return Ok(None);

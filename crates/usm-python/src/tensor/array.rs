@@ -13,6 +13,7 @@ use usm_array::{UsmArray, default_dtypes};
 use super::arguments::explicit_dtype;
 use super::arithmetic::{self, Binary, Unary};
 use super::construct::{self, Arguments};
+use super::exchange::narrow_view;
 use super::flags::Flags;
 use super::functions;
 use super::iteration::Views;
@@ -234,13 +235,35 @@ impl UsmNdarray {
         })
     }
 
-    /// Raises TypeError with a hint: no copy happens unseen. NumPy looks for it after the buffer protocol, which host and shared
-    /// memory has.
-    #[pyo3(signature = (_dtype=None, *, copy=None))]
-    fn __array__(&self, _dtype: Option<&Bound<'_, PyAny>>, copy: Option<bool>) -> PyResult<()> {
-        let _ = copy;
-        let hint = if self.array().is_host_accessible() { NUMPY_HINT } else { DEVICE_HINT };
-        Err(PyTypeError::new_err(hint))
+    /// A NumPy array over the memory, for elements that the buffer protocol does not have: bfloat16 and numbers of 8 bits, with the dtypes
+    /// of ml_dtypes.
+    ///
+    /// Raises TypeError with a hint for others: no copy happens unseen. NumPy looks for it after the buffer protocol, which host and
+    /// shared memory has.
+    #[pyo3(signature = (dtype=None, *, copy=None))]
+    fn __array__<'py>(
+        &self,
+        py: Python<'py>,
+        dtype: Option<&Bound<'py, PyAny>>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let array = self.array();
+        if !array.is_host_accessible() {
+            return Err(PyTypeError::new_err(DEVICE_HINT));
+        }
+        let Some(view) = narrow_view(py, array)? else { return Err(PyTypeError::new_err(NUMPY_HINT)) };
+        let is_same = match dtype.filter(|dtype| !dtype.is_none()) {
+            Some(dtype) => view.getattr(intern!(py, "dtype"))?.eq(dtype)?,
+            None => true,
+        };
+        match (is_same, copy) {
+            (true, Some(true)) => view.call_method0(intern!(py, "copy")),
+            (true, _) => Ok(view),
+            (false, Some(false)) => {
+                Err(value_error!("copy: found False, which a cast from {} does not allow", array.dtype()))
+            }
+            (false, _) => view.call_method1(intern!(py, "astype"), (dtype,)),
+        }
     }
 
     /// NumPy's functions of elements with an array among their operands, and operators whose first operand is NumPy's: the provider for

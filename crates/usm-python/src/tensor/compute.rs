@@ -18,6 +18,9 @@ use crate::interface::import::{array_if_usm, no_usm};
 use crate::memory;
 use crate::objects::UsmNdarray;
 
+/// The end of the word for arrays of narrow floating-point numbers.
+const NARROW: &str = "-narrow";
+
 /// How errors call the operands of a function with so many of them.
 fn name(position: usize, count: usize) -> String {
     if count == 1 { "x".to_owned() } else { format!("x{}", position + 1) }
@@ -25,7 +28,8 @@ fn name(position: usize, count: usize) -> String {
 
 /// _place(operands, out)
 ///
-/// Where to compute with arrays and numbers: what memory the result is in, as a word, and the operands, each of them a
+/// Where to compute with arrays and numbers: what memory the result is in, as a word that ends with "-narrow" where one has narrow
+/// floating-point numbers, and the operands, each of them a
 /// usm_ndarray or a number of Python. Other objects with the interface become arrays without a copy, arrays of NumPy are
 /// copied to the memory of the first of them, or of `out`.
 ///
@@ -50,12 +54,13 @@ pub(crate) fn place<'py>(
         false => converted(operands, out.map(|out| out.get().array()))?,
     };
     let mut first: Option<Bound<'py, UsmNdarray>> = None;
-    let (mut kind, mut is_reachable) = (None, true);
+    let (mut kind, mut is_reachable, mut is_narrow) = (None, true, false);
     for (i, operand) in operands.iter_borrowed().enumerate() {
         let Ok(operand) = operand.cast_exact::<UsmNdarray>() else { continue };
         let array = operand.get().array();
         kind = coerced_kind(kind.into_iter().chain([array.kind()]));
         is_reachable &= array.is_host_reachable();
+        is_narrow |= array.dtype().typestr().is_none();
         match &first {
             None => first = Some((*operand).clone()),
             Some(first) if array.queue() != first.get().array().queue() => {
@@ -78,6 +83,7 @@ pub(crate) fn place<'py>(
         }
         kind = coerced_kind(kind.into_iter().chain([out.kind()]));
         is_reachable &= out.is_host_reachable();
+        is_narrow |= out.dtype().typestr().is_none();
     }
     let device = array.device();
     let word = match (device.backend_id(), kind) {
@@ -91,7 +97,9 @@ pub(crate) fn place<'py>(
         (BackendId::Sycl, _) => intern!(py, "sycl-shared"),
         _ => intern!(py, "host"),
     };
-    Ok((word.clone(), operands))
+    // Few libraries compute with narrow floating-point numbers.
+    let word = if is_narrow { PyString::new(py, &format!("{word}{NARROW}")) } else { word.clone() };
+    Ok((word, operands))
 }
 
 /// Whether an operand stays as it is: numbers of Python and arrays, none of them of a subclass.

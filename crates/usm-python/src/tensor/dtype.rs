@@ -1,6 +1,6 @@
-//! Dtypes as Python objects: NumPy's where NumPy is installed, otherwise our own.
+//! Dtypes as Python objects: NumPy's where NumPy has them, otherwise our own. It has narrow floating-point numbers by ml_dtypes.
 
-use pyo3::exceptions::PyImportError;
+use pyo3::exceptions::{PyAttributeError, PyImportError, PyModuleNotFoundError};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
 use usm_array::usm_core::fork::ForkOnce;
@@ -12,8 +12,13 @@ use crate::imported;
 /// The objects of all dtypes and their class.
 struct Objects {
     class: Py<PyType>,
-    /// In the order of `Dtype::ALL`.
+    /// In the order of `Dtype::ALL`, without the narrow ones.
     dtypes: Vec<Py<PyAny>>,
+}
+
+/// Whether NumPy, or we without it, have the dtype.
+fn is_plain(dtype: &Dtype) -> bool {
+    !dtype.is_narrow()
 }
 
 impl Objects {
@@ -27,18 +32,57 @@ impl Objects {
                 Err(error) => return Err(error),
             };
             let make = |dtype: Dtype| class.call1((dtype.name(),)).map(Bound::unbind);
-            let dtypes = Dtype::ALL.into_iter().map(make).collect::<PyResult<_>>()?;
+            let dtypes = Dtype::ALL.into_iter().filter(is_plain).map(make).collect::<PyResult<_>>()?;
             Ok(Self { class: class.unbind(), dtypes })
+        })
+    }
+
+    /// The objects of the narrow dtypes, in the order of `Dtype::ALL`: those of ml_dtypes as NumPy's, otherwise our own. ml_dtypes is
+    /// imported by the first call.
+    fn narrow(py: Python<'_>) -> PyResult<&'static Vec<Py<PyAny>>> {
+        static NARROW: ForkOnce<Vec<Py<PyAny>>> = ForkOnce::new();
+        let class = &Self::get(py)?.class;
+        NARROW.get_or_try_init(|| {
+            let module = match imported::import(py, intern!(py, "ml_dtypes")) {
+                _ if class.is(py.get_type::<PyDtype>()) => None,
+                Ok(module) => Some(module),
+                Err(error) if error.is_instance_of::<PyImportError>(py) => None,
+                Err(error) => return Err(error),
+            };
+            let make = |dtype: Dtype| {
+                let scalar = module.as_ref().map(|module| module.getattr(dtype.name())).transpose();
+                match scalar {
+                    Ok(Some(scalar)) => class.call1(py, (scalar,)),
+                    Err(error) if !error.is_instance_of::<PyAttributeError>(py) => Err(error),
+                    _ => Ok(Bound::new(py, PyDtype { dtype })?.into_any().unbind()),
+                }
+            };
+            Dtype::ALL.into_iter().filter(|dtype| dtype.is_narrow()).map(make).collect()
         })
     }
 }
 
-/// A dtype as the Python object that `usm_ndarray.dtype` gives: NumPy's dtype where NumPy is installed, otherwise a `DType`.
+/// A dtype as the Python object that `usm_ndarray.dtype` gives: NumPy's dtype where NumPy has it, otherwise a `DType`.
 pub(crate) fn object(py: Python<'_>, dtype: Dtype) -> PyResult<Bound<'_, PyAny>> {
-    match Objects::get(py)?.dtypes.get(dtype as usize) {
+    let objects = if dtype.is_narrow() { Objects::narrow(py)? } else { &Objects::get(py)?.dtypes };
+    let place = Dtype::ALL.into_iter().filter(|other| other.is_narrow() == dtype.is_narrow());
+    match place.zip(objects).find(|(other, _)| *other == dtype).map(|(_, object)| object) {
         Some(object) => Ok(object.bind(py).clone()),
         None => Err(value_error!("dtype: {dtype} has no object")), // never: all dtypes are in the list
     }
+}
+
+/// NumPy's dtype. ModuleNotFoundError for a narrow one without ml_dtypes.
+pub(crate) fn of_numpy(py: Python<'_>, dtype: Dtype) -> PyResult<Bound<'_, PyAny>> {
+    let object = object(py, dtype)?;
+    if !object.is_instance_of::<PyDtype>() {
+        return Ok(object);
+    }
+    // As for other imports that fail: NumPy alone is missing with a message of its own.
+    imported::import(py, intern!(py, "numpy"))?;
+    Err(PyModuleNotFoundError::new_err(format!(
+        "NumPy has {dtype} by ml_dtypes only: pip install ml_dtypes installs it; without it cast to float32, or exchange by DLPack"
+    )))
 }
 
 /// _dtype(name)
@@ -61,8 +105,8 @@ pub(crate) fn named<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyA
 
 /// DType(dtype)
 ///
-/// The type of the elements of an array, where NumPy is not installed; where it is, arrays have NumPy's dtypes. `dtype` is a name
-/// such as "float32", a typestr such as "|f4", a Python number type, or another dtype. Equal to each of these that means the same.
+/// The type of the elements of an array, where NumPy is not installed; where it is, arrays have NumPy's dtypes, and those of ml_dtypes for
+/// bfloat16 and numbers of 8 bits; without ml_dtypes these are of this class. `dtype` is a name such as "float32", a typestr such as "|f4", a Python number type, or another dtype. Equal to each of these that means the same.
 ///
 /// >>> import usm.tensor as ut
 /// >>> dtype = ut.DType("|f4")
@@ -81,7 +125,7 @@ impl PyDtype {
         arguments::explicit_dtype(dtype, &|| DefaultDtypes::WITH_FP64).map(|dtype| Self { dtype })
     }
 
-    /// The name in the array API standard.
+    /// The name in the array API standard, or in ml_dtypes.
     #[getter]
     fn name(&self) -> &'static str {
         self.dtype.name()
@@ -95,10 +139,15 @@ impl PyDtype {
             _ if cfg!(target_endian = "big") => '>',
             _ => '<',
         };
-        self.dtype.typestr().replace('|', order.encode_utf8(&mut [0; 4]))
+        let size = self.dtype.itemsize_bytes();
+        // Narrow ones have no typestr; this is what ml_dtypes has.
+        let typestr =
+            self.dtype.typestr().map_or_else(|| format!("|{}{size}", self.dtype.kind()), str::to_owned);
+        typestr.replace('|', order.encode_utf8(&mut [0; 4]))
     }
 
-    /// One letter: ``b`` boolean, ``i`` signed, ``u`` unsigned, ``f`` real, ``c`` complex.
+    /// One letter: ``b`` boolean, ``i`` signed, ``u`` unsigned, ``f`` real, ``c`` complex. Of narrow floating-point numbers that of
+    /// ml_dtypes: ``V``, and ``f`` for float8_e5m2.
     #[getter]
     fn kind(&self) -> char {
         self.dtype.kind()

@@ -19,6 +19,8 @@ pub(super) fn device_class(py: Python<'_>) -> PyResult<Option<Bound<'_, PyAny>>>
 
 /// An array of dpnp over the memory of one with negative strides; `None` for other arrays, and without dpnp.
 pub(super) fn usm_ndarray<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Option<Bound<'py, PyAny>>> {
+    // dpnp has no narrow dtypes.
+    let Some(typestr) = array.dtype().typestr() else { return Ok(None) };
     if array.buffer().queue().backend_id() != BackendId::Sycl
         || array.strides().iter().all(|&stride| stride >= 0)
     {
@@ -34,7 +36,7 @@ pub(super) fn usm_ndarray<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Op
     let offset = (array.address() - array.buffer().address() - span.start) / array.itemsize_bytes();
     let bytes = memory::span_of(array)?;
     let keywords = PyDict::new(py);
-    keywords.set_item(intern!(py, "dtype"), array.dtype().typestr())?;
+    keywords.set_item(intern!(py, "dtype"), typestr)?;
     // dpnp takes memory of dpctl's classes only.
     let memory = imported::import(py, intern!(py, "dpctl.memory"))?;
     let bytes = memory.call_method1(intern!(py, "as_usm_memory"), (memory::wrap(py, bytes)?,))?;

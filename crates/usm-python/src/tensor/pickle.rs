@@ -12,6 +12,7 @@ use crate::interrupt;
 use crate::memory::{kind_argument, pickle};
 use crate::objects::UsmNdarray;
 use crate::sycl::pickled_queue;
+use crate::tensor::exchange::bits_of;
 
 /// What makes the array again, and its arguments. Dense arrays that host code reaches go beside the pickle without a copy.
 pub(super) fn reduce<'py>(
@@ -24,6 +25,8 @@ pub(super) fn reduce<'py>(
     let mut axes: Vec<isize> = (0..array.ndim().cast_signed()).collect();
     axes.sort_by_key(|&axis| Reverse(array.strides()[axis.cast_unsigned()].unsigned_abs()));
     let ordered = array.permute(&axes).or_raise()?;
+    // The buffer protocol has no narrow dtypes.
+    let ordered = bits_of(&ordered)?.unwrap_or(ordered);
     let data = if pickle::is_beside(array.buffer(), protocol) {
         let dense = match ordered.is_c_contiguous() {
             true => ordered.clone(),

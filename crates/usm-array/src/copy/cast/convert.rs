@@ -1,9 +1,11 @@
 //! One value of one element type as a value of another
 
-use half::f16;
+use half::{bf16, f16};
 use num_complex::Complex;
 
-use crate::dtype::{Bool8, Element, half_from_f64};
+use crate::dtype::{
+    Bool8, Element, F8E4M3Fn, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, bfloat_from_f32, half_from_f64,
+};
 
 /// The cast from one element type to another.
 pub(super) trait Convert<D>: Element {
@@ -68,6 +70,23 @@ convert!(Complex<f32> => Complex<f32>, |value| value);
 convert!(Complex<f32> => Complex<f64>, |value| Complex::new(value.re.into(), value.im.into()));
 convert!(Complex<f64> => Complex<f32>, |value| Complex::new(value.re as f32, value.im as f32));
 convert!(Complex<f64> => Complex<f64>, |value| value);
+
+// Other casts of narrow numbers go by way of binary32, in two steps.
+macro_rules! narrow {
+    ($($ty:ty),*) => {$(
+        convert!($ty => f32, |value| value.to_f32());
+        convert!(f32 => $ty, |value| <$ty>::from_f32(value));
+    )*};
+}
+
+narrow!(F8E4M3Fn, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz);
+
+convert!(bf16 => f32, |value| f32::from_bits(u32::from(value.to_bits()) << 16));
+convert!(f32 => bf16, |value| bfloat_from_f32(value));
+convert!(bf16 => f16, |value| {
+    let nan = f16::from_bits((value.to_bits() & 0x8000) | 0x7e00);
+    if value.is_nan() { nan } else { f16::from_f32(value.to_f32()) }
+});
 
 #[cfg(test)]
 mod tests {

@@ -83,7 +83,7 @@ impl Store {
         };
         if stride == 1 && !self.stream {
             // SAFETY: the caller's promises; `cast` is the one for both dtypes (C1).
-            return unsafe { cast(src.cast(), dst, count) };
+            return unsafe { cast.call(src.cast(), dst, count) };
         }
         let step_bytes = stride * self.itemsize_bytes().cast_signed();
         let mut first = 0;
@@ -92,7 +92,7 @@ impl Store {
             let part = self.part_len(to, count - first, self.block_len());
             let block = self.block.as_mut_ptr();
             // SAFETY: elements of the source by 1; the block holds the results and is nobody else's.
-            unsafe { cast(src.wrapping_add(first).cast(), block, part) };
+            unsafe { cast.call(src.wrapping_add(first).cast(), block, part) };
             // SAFETY: so many elements were just written to the block; the target is writable by 2.
             unsafe { self.place(to, stride, block, part) };
             first += part;

@@ -13,7 +13,7 @@ fn cast_one(cast: Cast, to: &mut [u8], from: &[u8]) {
     match cast.run() {
         None => to.copy_from_slice(from),
         // SAFETY: one element on both sides.
-        Some(run) => unsafe { run(from.as_ptr(), to.as_mut_ptr(), 1) },
+        Some(run) => unsafe { run.call(from.as_ptr(), to.as_mut_ptr(), 1) },
     }
 }
 

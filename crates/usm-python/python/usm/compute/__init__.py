@@ -21,7 +21,8 @@ imported before the first computation on such memory.
 | ``_operators`` | what the operators of arrays call |
 | ``_protocols`` | ``__array_ufunc__`` and ``__array_function__`` of NumPy |
 | ``_choice`` | which provider computes |
-| ``_numpy``, ``_dpnp``, ``_cuda`` | the providers |
+| ``_numpy``, ``_dpnp``, ``_cuda`` | the providers; ``_library`` has what the last two share |
+| ``_narrow`` | bfloat16 and float8, in float32 by another provider |
 """
 
 from ._choice import Missing, providers, use_provider

@@ -7,7 +7,7 @@ import sys
 from contextvars import ContextVar, Token
 from importlib.util import find_spec
 from types import TracebackType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._locate import importing
 
@@ -67,7 +67,11 @@ def provider_for(memory: str) -> Provider:
     key = (memory, _chosen.get())
     found = _found.get(key)
     if found is None:
-        found = _found[key] = _load(_name_for(*key), memory)
+        base = memory.removesuffix("-narrow")
+        found = _load(_name_for(base, key[1]), base)
+        if base != memory and not found.has_narrow:
+            found = _load_class("_narrow", "NarrowProvider")(memory, found)
+        _found[key] = found
     return found
 
 
@@ -101,9 +105,13 @@ def _is_installed(name: str) -> bool:
 
 def _load(name: str, memory: str) -> Provider:
     module, _, cls = _KNOWN[name].home.partition(".")
-    with importing:
-        found: Provider = getattr(importlib.import_module(f"{__package__}.{module}"), cls)(memory)
+    found: Provider = _load_class(module, cls)(memory)
     return found
+
+
+def _load_class(module: str, cls: str) -> Any:
+    with importing:
+        return getattr(importlib.import_module(f"{__package__}.{module}"), cls)
 
 
 def providers() -> dict[str, list[str]]:

@@ -142,6 +142,7 @@ class TorchProvider(_CudaProvider):
     """Computes with PyTorch."""
 
     name = "torch"
+    has_narrow = True
 
     def __init__(self, memory: str) -> None:
         self.module = self.torch = import_module("torch")

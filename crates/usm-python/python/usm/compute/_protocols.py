@@ -98,7 +98,7 @@ def _native(name: str, operands: tuple[Any, ...]) -> Any:
 
 def _reaches(memory: str) -> bool:
     """Whether host code reads the memory itself."""
-    return memory in ("host", "sycl-shared", "cuda-shared", "protected", "sycl-cpu")
+    return memory.removesuffix("-narrow") in ("host", "sycl-shared", "cuda-shared", "protected", "sycl-cpu")
 
 
 def _is_foreign(operand: Any) -> bool:

@@ -30,6 +30,8 @@ class Provider:
 
     #: The name of its package.
     name: str
+    #: Whether it computes with bfloat16 and float8.
+    has_narrow = False
 
     def __init__(self, memory: str) -> None:
         self.memory = memory

@@ -152,6 +152,7 @@ __all__ = [
     "atan",
     "atan2",
     "atanh",
+    "bfloat16",
     "bitwise_and",
     "bitwise_invert",
     "bitwise_left_shift",
@@ -200,6 +201,10 @@ __all__ = [
     "float64",
     "floor",
     "floor_divide",
+    "float8_e4m3fn",
+    "float8_e4m3fnuz",
+    "float8_e5m2",
+    "float8_e5m2fnuz",
     "from_dlpack",
     "from_numpy",
     "full",
@@ -326,7 +331,8 @@ __all__ = [
 # Made at their first use: dtypes import NumPy, and the other modules take as long to import as all of this package.
 _DTYPES = frozenset(
     """
-    bool complex64 complex128 dtype float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64
+    bfloat16 bool complex64 complex128 dtype float16 float32 float64 float8_e4m3fn float8_e4m3fnuz float8_e5m2
+    float8_e5m2fnuz int8 int16 int32 int64 uint8 uint16 uint32 uint64
     """.split()
 )
 _HOMES = {"DLDeviceType": "usm.tensor._dlpack", "print_options": "usm.tensor._print", "use_provider": "usm.compute"}

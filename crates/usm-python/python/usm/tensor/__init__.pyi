@@ -323,12 +323,17 @@ nan: float
 pi: float
 # Dtypes of NumPy where NumPy is installed.
 dtype: type[Any]
+bfloat16: _Dtype
 bool: _Dtype
 complex64: _Dtype
 complex128: _Dtype
 float16: _Dtype
 float32: _Dtype
 float64: _Dtype
+float8_e4m3fn: _Dtype
+float8_e4m3fnuz: _Dtype
+float8_e5m2: _Dtype
+float8_e5m2fnuz: _Dtype
 int8: _Dtype
 int16: _Dtype
 int32: _Dtype
@@ -554,6 +559,7 @@ __all__ = [
     "atan",
     "atan2",
     "atanh",
+    "bfloat16",
     "bitwise_and",
     "bitwise_invert",
     "bitwise_left_shift",
@@ -600,6 +606,10 @@ __all__ = [
     "float16",
     "float32",
     "float64",
+    "float8_e4m3fn",
+    "float8_e4m3fnuz",
+    "float8_e5m2",
+    "float8_e5m2fnuz",
     "floor",
     "floor_divide",
     "from_dlpack",

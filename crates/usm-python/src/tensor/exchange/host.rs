@@ -8,6 +8,7 @@ use usm_array::{BufferSource, CopyOrder, Dtype, Layout, Order, UsmArray};
 use crate::buffer_import::{HostBuffer, HostSpan};
 use crate::errors::{OrRaise, type_name};
 use crate::interrupt::{self, Pass};
+use crate::tensor::arguments::narrow_dtype_of;
 
 /// Elements in host memory of another object, which is held.
 pub(super) struct HostElements {
@@ -21,9 +22,17 @@ impl HostElements {
     /// The elements of an object with the buffer protocol; `name` is what messages call it.
     pub(super) fn of(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Self> {
         let refusal = || unsupported_dtype(name, object);
-        let buffer = HostBuffer::get(name, object).map_err(|error| {
-            if error.is_instance_of::<PyTypeError>(object.py()) { refusal().unwrap_or(error) } else { error }
-        })?;
+        let buffer = match HostBuffer::get(name, object) {
+            Ok(buffer) => buffer,
+            Err(error) => match narrow_dtype_of(object)? {
+                // NumPy has no buffer of them.
+                Some(dtype) => return Self::of_bits(name, object, dtype),
+                None if error.is_instance_of::<PyTypeError>(object.py()) => {
+                    return Err(refusal().unwrap_or(error));
+                }
+                None => return Err(error),
+            },
+        };
         let wrong = |why: String| {
             let found = match numpy_dtype(object) {
                 Some((_, dtype)) => format!("{} of {dtype}", type_name(object)),
@@ -56,6 +65,13 @@ impl HostElements {
         let layout = Layout::contiguous(&shape, Order::C).or_raise()?;
         let buffer = HostBuffer::get(name, &view.call_method0("tobytes")?)?;
         Ok(Self { dtype, span: HostSpan::of(buffer, &layout, dtype.itemsize_bytes()), layout })
+    }
+
+    /// The elements of an array or a number of NumPy with a dtype of ml_dtypes, by way of their bits.
+    fn of_bits(name: &str, object: &Bound<'_, PyAny>, dtype: Dtype) -> PyResult<Self> {
+        let bits = if dtype.itemsize_bytes() == 1 { "uint8" } else { "uint16" };
+        let bits = object.call_method1(intern!(object.py(), "view"), (bits,))?;
+        Ok(Self { dtype, ..Self::of(name, &bits)? })
     }
 
     pub(super) fn shape(&self) -> &[usize] {

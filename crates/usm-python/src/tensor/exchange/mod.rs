@@ -19,6 +19,7 @@ mod source;
 mod wanted;
 
 pub(crate) use numpy::{asnumpy, from_numpy, to_numpy};
+pub(super) use numpy::{bits_of, narrow_view};
 pub(crate) use object::asarray;
 pub(super) use object::{array_from, on_host};
 pub(super) use source::{Source, is_numpy};

@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use usm_array::usm_core::UsmKind;
-use usm_array::{Conversion, CopyMode, CopyOrder, UsmArray};
+use usm_array::{Conversion, CopyMode, CopyOrder, Dtype, UsmArray};
 
 use super::host::HostElements;
 use super::source::numpy_array;
@@ -82,6 +82,10 @@ pub(crate) fn from_numpy<'py>(
 const LARGE_BYTES: usize = 4 << 20;
 
 fn numpy_copy<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyAny>> {
+    if let Some(bits) = bits_of(array)? {
+        let dtype = dtype::of_numpy(py, array.dtype())?;
+        return numpy_copy(py, &bits)?.call_method1(intern!(py, "view"), (dtype,));
+    }
     // Not on other devices, where host memory is pinned, and scarce; nor where it would keep a context alive.
     let is_pooled = array.context().is_permanent() && array.device().host_reachable(UsmKind::Device);
     if is_pooled && array.size_bytes() > LARGE_BYTES {
@@ -100,6 +104,26 @@ fn numpy_copy<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyA
     let result = imported::import(py, intern!(py, "numpy"))?.call_method1(intern!(py, "empty"), wanted)?;
     HostBytes::writable("numpy.empty", &result)?.copy_from_array(py, array)?;
     Ok(result)
+}
+
+/// The elements of a narrow dtype as unsigned integers: neither the buffer protocol nor NumPy's DLPack have them. `None` for others.
+pub(in crate::tensor) fn bits_of(array: &UsmArray) -> PyResult<Option<UsmArray>> {
+    if !array.dtype().is_narrow() {
+        return Ok(None);
+    }
+    let bits = if array.itemsize_bytes() == 1 { Dtype::U8 } else { Dtype::U16 };
+    array.reinterpret(bits).or_raise().map(Some)
+}
+
+/// A NumPy array over the memory of an array of a narrow dtype, which host code reaches.
+pub(in crate::tensor) fn narrow_view<'py>(
+    py: Python<'py>,
+    array: &UsmArray,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let Some(bits) = bits_of(array)? else { return Ok(None) };
+    let dtype = dtype::of_numpy(py, array.dtype())?;
+    let bits = Bound::new(py, UsmNdarray::from_array(bits))?;
+    numpy_array(bits.as_any())?.call_method1(intern!(py, "view"), (dtype,)).map(Some)
 }
 
 /// A view of a copy in host memory from the pool.

@@ -71,7 +71,8 @@ impl NamespaceInfo {
         let doubles = default_dtypes(&device_of(py, device)?).real_floating == Dtype::F64;
         let kinds = kind.map(kinds).transpose()?;
         let is_there = |dtype: &Dtype| match dtype {
-            Dtype::F16 => false, // no dtype of the standard
+            Dtype::F16 | Dtype::BF16 => false, // no dtypes of the standard
+            Dtype::F8E4M3Fn | Dtype::F8E4M3Fnuz | Dtype::F8E5M2 | Dtype::F8E5M2Fnuz => false,
             Dtype::F64 | Dtype::C128 => doubles,
             Dtype::Bool | Dtype::F32 | Dtype::C64 => true,
             Dtype::I8 | Dtype::I16 | Dtype::I32 | Dtype::I64 => true,

@@ -65,6 +65,7 @@ fn elements(dtype: Dtype, len: usize, numbers: &mut Numbers) -> Vec<u8> {
         match (dtype, numbers.next(2)) {
             (Dtype::Bool, _) => bytes.push(any as u8 % 2),
             (Dtype::F16, 0) => bytes.extend(half::f16::from_f64(real).to_bits().to_ne_bytes()),
+            (Dtype::BF16, 0) => bytes.extend(half::bf16::from_f64(real).to_bits().to_ne_bytes()),
             (Dtype::F32 | Dtype::C64, 0 | 1) => bytes.extend((real as f32).to_ne_bytes()),
             (Dtype::F64 | Dtype::C128, _) => bytes.extend(real.to_ne_bytes()),
             _ => bytes.extend(&whole.to_ne_bytes()[..dtype.itemsize_bytes().min(8)]),
@@ -74,6 +75,11 @@ fn elements(dtype: Dtype, len: usize, numbers: &mut Numbers) -> Vec<u8> {
 }
 
 fn check(queue: &Queue, [src, dst]: [Dtype; 2], axes: &[Axis], numbers: &mut Numbers, kernels: &Kernels) {
+    // Two kernels cast the others, by way of binary32.
+    let Some(cast) = Elements::of(src, dst) else {
+        assert!(src.is_narrow() || dst.is_narrow(), "{src:?} to {dst:?}");
+        return;
+    };
     let [dst_layout, src_layout] = layouts(axes);
     let plan = CopyPlan::new(&dst_layout, &src_layout).unwrap();
     let source = elements(src, src_layout.required_len(), numbers);
@@ -84,7 +90,7 @@ fn check(queue: &Queue, [src, dst]: [Dtype; 2], axes: &[Axis], numbers: &mut Num
     unsafe { host::execute(plan.clone(), Cast::new(src, dst), expected.as_mut_ptr(), source.as_ptr()) };
     let (to, from) = (to.as_ptr().as_ptr(), from.as_ptr().as_ptr());
     // SAFETY: both hold the layouts; nobody else uses them, and the cast is waited for.
-    let event = unsafe { kernels.copy(queue, &plan, Elements::of(src, dst), to, from, &[]) };
+    let event = unsafe { kernels.copy(queue, &plan, cast, to, from, &[]) };
     event.unwrap_or_else(|error| panic!("{src:?} to {dst:?}: {error}")).wait().unwrap();
     // SAFETY: shared memory that nothing uses any more.
     let found = unsafe { std::slice::from_raw_parts(to, expected.len()) };
@@ -116,7 +122,8 @@ fn all_pairs_as_by_host_code() {
             ] {
                 check(&queue, [src, dst], axes, &mut numbers, &kernels);
             }
-            let long = long_run(Elements::of(src, dst));
+            let Some(cast) = Elements::of(src, dst) else { continue };
+            let long = long_run(cast);
             let row = long.cast_signed();
             check(&queue, [src, dst], &[(long, 1, 1)], &mut numbers, &kernels);
             if row < 30_000 {
