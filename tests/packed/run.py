@@ -68,11 +68,11 @@ def rust(processes: int, environment: dict[str, str]) -> list[str]:
 
 
 def python(processes: int, options: list[str], environment: dict[str, str]) -> bool:
-    """Installs the wheel into a folder of its own and runs pytest there; whether it passed."""
-    (wheel,) = FOLDER.glob("*.whl")
+    """Installs the wheels into a folder of their own and runs pytest there; whether it passed."""
+    wheels = FOLDER.glob("*.whl")
     with tempfile.TemporaryDirectory() as folder:
         site = pathlib.Path(folder) / "site"
-        install = ["-m", "pip", "install", "-q", "--no-index", "--no-deps", "--target", site, wheel]
+        install = ["-m", "pip", "install", "-q", "--no-index", "--no-deps", "--target", site, *wheels]
         subprocess.run([sys.executable, *install], check=True)
         environment |= {"PYTHONPATH": str(site), "PYTHONSAFEPATH": "1", "PYTHONDONTWRITEBYTECODE": "1"}
         # The comparison is no part of the package.

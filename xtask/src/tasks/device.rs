@@ -15,6 +15,8 @@ use crate::wheel;
 
 /// Runs the packed tests, seen from the root.
 const RUNNER: &str = "tests/packed/run.py";
+/// What CuPy and PyTorch compute through, which a machine with them may lack.
+const ARRAY_API_COMPAT: &str = "array-api-compat>=1.12";
 /// The folder and its archive, in the build directory.
 const FOLDER: &str = "packed";
 const ARCHIVE: &str = "packed.tar.xz";
@@ -78,6 +80,9 @@ fn pack(project: &Project) -> Outcome<PathBuf> {
         }
     }
     shell.copy_file(wheel::build_quick(project)?, &folder)?;
+    let venv = Venv::ensure(project, "venv-cuda")?;
+    let download = venv.python().args(["-m", "pip", "download", "-q", "--no-deps", ARRAY_API_COMPAT, "-d"]);
+    quietly(download.arg(&folder))?;
     shell.copy_file(project.root().join(RUNNER), &folder)?;
     copy_parts(project, &folder, &[WHEEL_TESTS, EXAMPLE])?;
     Ok(folder)

@@ -9,6 +9,7 @@ use usm_array::{
     Axes, CopyMode, CopyOrder, DefaultDtypes, Dtype, DtypeError, Order, Scalar, WeakScalar, default_dtypes,
 };
 
+use super::dtype;
 use crate::builtin::is_builtin;
 use crate::errors::wrong_type;
 use crate::imported;
@@ -69,6 +70,9 @@ pub(crate) fn explicit_dtype(
     object: &Bound<'_, PyAny>,
     defaults: &dyn Fn() -> DefaultDtypes,
 ) -> PyResult<Dtype> {
+    if let Some(dtype) = dtype::known(object) {
+        return Ok(dtype);
+    }
     let parse = |text: &str| {
         text.parse::<Dtype>().or_else(|error| {
             let message = format!("dtype: {error}");

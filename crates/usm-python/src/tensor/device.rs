@@ -1,7 +1,7 @@
 //! Methods of `Device`: where arrays are, in the words of the array API.
 
 use pyo3::prelude::*;
-use pyo3::types::PyType;
+use pyo3::types::{PyTuple, PyType};
 use usm_array::usm_core::{BackendId, UsmKind};
 
 use super::functions::{device_queue, kind_beside};
@@ -106,12 +106,11 @@ impl PyDevice {
     }
 
     /// A pickle has the queue and the kind.
-    fn __reduce__<'py>(
-        slf: &Bound<'py, Self>,
-    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyAny>, &'static str))> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let (py, device) = (slf.py(), slf.get());
         let make = slf.get_type().getattr(intern!(py, "_from_pickle"))?;
-        Ok((make, (own_queue_object(py, &device.queue)?, device.kind.as_str())))
+        let state = (own_queue_object(py, &device.queue)?, device.kind.as_str());
+        Ok((make, state.into_pyobject(py)?))
     }
 
     fn __copy__(slf: Bound<'_, Self>) -> Bound<'_, Self> {

@@ -21,10 +21,11 @@ fn is_plain(dtype: &Dtype) -> bool {
     !dtype.is_narrow()
 }
 
+static OBJECTS: ForkOnce<Objects> = ForkOnce::new();
+
 impl Objects {
     /// NumPy is imported by the first call, and only once.
     fn get(py: Python<'_>) -> PyResult<&'static Self> {
-        static OBJECTS: ForkOnce<Objects> = ForkOnce::new();
         OBJECTS.get_or_try_init(|| {
             let class = match imported::import(py, intern!(py, "numpy")) {
                 Ok(numpy) => numpy.getattr("dtype")?.cast_into::<PyType>()?,
@@ -64,12 +65,22 @@ impl Objects {
 
 /// A dtype as the Python object that `usm_ndarray.dtype` gives: NumPy's dtype where NumPy has it, otherwise a `DType`.
 pub(crate) fn object(py: Python<'_>, dtype: Dtype) -> PyResult<Bound<'_, PyAny>> {
-    let objects = if dtype.is_narrow() { Objects::narrow(py)? } else { &Objects::get(py)?.dtypes };
-    let place = Dtype::ALL.into_iter().filter(|other| other.is_narrow() == dtype.is_narrow());
+    // The narrow ones are the last of all.
+    if let Some(object) = Objects::get(py)?.dtypes.get(dtype as usize) {
+        return Ok(object.bind(py).clone());
+    }
+    let objects = Objects::narrow(py)?;
+    let place = Dtype::ALL.into_iter().filter(|other| other.is_narrow());
     match place.zip(objects).find(|(other, _)| *other == dtype).map(|(_, object)| object) {
         Some(object) => Ok(object.bind(py).clone()),
         None => Err(value_error!("dtype: {dtype} has no object")), // never: all dtypes are in the list
     }
+}
+
+/// The dtype of one of the objects that [`object`] has given; a look at addresses only.
+pub(super) fn known(object: &Bound<'_, PyAny>) -> Option<Dtype> {
+    let place = OBJECTS.get()?.dtypes.iter().position(|known| known.is(object))?;
+    Dtype::ALL.get(place).copied()
 }
 
 /// NumPy's dtype. ModuleNotFoundError for a narrow one without ml_dtypes.

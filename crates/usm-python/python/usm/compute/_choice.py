@@ -14,7 +14,7 @@ from .._locate import importing
 if TYPE_CHECKING:
     from ._provider import Provider
 
-__all__ = ["Missing", "provider_for", "providers", "use_provider"]
+__all__ = ["Missing", "chosen", "provider_for", "providers", "use_provider"]
 
 
 class Missing(ImportError):
@@ -59,6 +59,8 @@ _WORDS = {
 }
 
 _chosen: ContextVar[str | None] = ContextVar("usm_provider", default=None)
+#: The name of the provider that the program has chosen, or None.
+chosen = _chosen.get
 _found: dict[tuple[str, str | None], Provider] = {}
 
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .._usm import _place, copy, empty
-from ._choice import provider_for
+from ._choice import chosen, provider_for
+from ._provider import Computed
 from ._table import FFT, FUNCTIONS, LINALG, Function
 
 __all__ = ["call", "function"]
@@ -61,19 +62,28 @@ def _make(row: Function) -> Callable[..., Any]:
     if row.kind == "frequencies":
         body = "frequencies(row, n, d, dtype, device)"
     elif row.kind in ("unary", "binary"):
+        # As `call`, with one look-up in place of three.
         body = (
-            f"provider_for((placed := place(({operands}), out))[0]).functions[row](placed[1], None, out) "
+            f"(known.get(((placed := place(({operands}), out))[0], chosen())) or find(placed[0]))(placed[1], None, out) "
             f"if order == 'K' else ordered(row, ({operands}), out, order)"
         )
     else:
         body = f"call(row, ({operands}), {{{keywords}}}{', out' if 'out' in names else ''})"
+    known: dict[tuple[str, str | None], Computed] = {}
+
+    def find(memory: str) -> Computed:
+        found = known[memory, chosen()] = provider_for(memory).functions[row]
+        return found
+
     namespace = {
         "row": row,
+        "known": known,
+        "chosen": chosen,
+        "find": find,
         "call": call,
         "frequencies": _frequencies,
         "ordered": _ordered,
         "place": _place,
-        "provider_for": provider_for,
     }
     exec(f"def {row.name}({row.parameters}):\n    return {body}\n", namespace)
     made: Any = namespace[row.name]

@@ -101,34 +101,23 @@ class NumpyProvider(Provider):
         types: dict[Any, Any] = {}
 
         def compute(operands: tuple[Any, ...], keywords: Any, out: Any) -> Any:
-            views: list[Any] = []
-            key: list[Any] = []
-            shape: Any = None
-            mixed = False
-            for operand in operands:
-                if type(operand) is usm_ndarray:
-                    operand = self.view(operand)
-                    key.append(operand.dtype)
-                    if shape is None:
-                        shape = operand.shape
-                    elif shape != operand.shape:
-                        mixed = True
-                else:
-                    key.append(type(operand))
-                views.append(operand)
+            views = self.views(operands)
             if out is not None:
                 target = self.target(out)
                 ufunc(*views, out=target)
                 return self.done(operands, None, target, out)
-            if mixed:
-                shape = np.broadcast(*views).shape
-            dtype = types.get(tuple(key))
+            key = tuple([view.dtype if isinstance(view, np.ndarray) else type(view) for view in views])
+            dtype = types.get(key)
             if dtype is None:
-                dtype = types[tuple(key)] = _result_dtype(ufunc, key)
+                dtype = types[key] = _result_dtype(ufunc, key)
+            shapes = {view.shape for view in views if isinstance(view, np.ndarray)}
+            shape = shapes.pop() if len(shapes) == 1 else np.broadcast(*views).shape
             ours, target = self.new(operands, shape, dtype)
             ufunc(*views, out=target)
             return self.done(operands, ours, target)
 
+        if ufunc.nin == 2 and not self.is_copy:
+            return _of_two(ufunc, self.view, compute)
         if not keeps_exact:
             return compute
 
@@ -320,7 +309,38 @@ class NumpyProvider(Provider):
         return results(value, lambda value: self.given((like,), value))
 
 
-def _result_dtype(ufunc: Any, key: list[Any]) -> Any:
+def _of_two(ufunc: Any, view: Callable[[usm_ndarray], Any], general: Computed) -> Computed:
+    """A ufunc of two operands, for small arrays: each step that is not needed costs as much as the ufunc itself."""
+    types: dict[Any, Any] = {}
+
+    def compute(operands: tuple[Any, ...], keywords: Any, out: Any) -> Any:
+        if out is not None:
+            return general(operands, keywords, out)
+        first, second = operands
+        if type(first) is usm_ndarray:
+            first = view(first)
+            kind, shape = first.dtype, first.shape
+            if type(second) is usm_ndarray:
+                second = view(second)
+                if second.shape != shape:
+                    shape = np.broadcast(first, second).shape
+                other = second.dtype
+            else:
+                other = type(second)
+        else:
+            second = view(second)
+            kind, other, shape = type(first), second.dtype, second.shape
+        dtype = types.get((kind, other))
+        if dtype is None:
+            dtype = types[kind, other] = _result_dtype(ufunc, (kind, other))
+        ours = _new(operands, shape, dtype)
+        ufunc(first, second, view(ours))
+        return ours
+
+    return compute
+
+
+def _result_dtype(ufunc: Any, key: Any) -> Any:
     """The dtype of the result for operands of dtypes, or of Python's numbers, which are weak."""
     return ufunc.resolve_dtypes((*(_SCALARS.get(dtype, dtype) for dtype in key), None))[-1]
 
