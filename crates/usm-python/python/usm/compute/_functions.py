@@ -64,7 +64,8 @@ def _make(row: Function) -> Callable[..., Any]:
     elif row.kind in ("unary", "binary"):
         # As `call`, with one look-up in place of three.
         body = (
-            f"(known.get(((placed := place(({operands}), out))[0], chosen())) or find(placed[0]))(placed[1], None, out) "
+            f"(known.get(((placed := place(({operands}), out))[0], chosen())) or find(placed[0]))"
+            "(placed[1], None, out) "
             f"if order == 'K' else ordered(row, ({operands}), out, order)"
         )
     else:

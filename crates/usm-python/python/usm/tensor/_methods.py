@@ -236,3 +236,41 @@ METHODS = (
     _search("argmin", "The indices of the least elements along an axis, or in all elements."),
     _search("argmax", "The indices of the greatest elements along an axis, or in all elements."),
 )
+
+#: With ``a = ut.asarray([[1.0, 2], [3, 4]], usm_type="host")``.
+_EXAMPLES = {
+    "astype": ('a.astype("int32").tolist()', "[[1, 2], [3, 4]]"),
+    "ravel": ("a.T.ravel().tolist()", "[1.0, 3.0, 2.0, 4.0]"),
+    "flatten": ("a.flatten().tolist()", "[1.0, 2.0, 3.0, 4.0]"),
+    "fill": ("a.fill(7), a.tolist()", "(None, [[7.0, 7.0], [7.0, 7.0]])"),
+    "tobytes": ("len(a.tobytes())", "32"),
+    "transpose": ("a.transpose().tolist()", "[[1.0, 3.0], [2.0, 4.0]]"),
+    "swapaxes": ("a.swapaxes(0, 1).tolist()", "[[1.0, 3.0], [2.0, 4.0]]"),
+    "squeeze": ("a[:1].squeeze().tolist()", "[1.0, 2.0]"),
+    "take": ("a.take([1, 0], axis=1).tolist()", "[[2.0, 1.0], [4.0, 3.0]]"),
+    "nonzero": ("[i.tolist() for i in (a > 2).nonzero()]", "[[1, 1], [0, 1]]"),
+    "repeat": ("a[0].repeat(2).tolist()", "[1.0, 1.0, 2.0, 2.0]"),
+    "sort": ("a.sort(descending=True), a.tolist()", "(None, [[2.0, 1.0], [4.0, 3.0]])"),
+    "argsort": ("a.argsort(descending=True).tolist()", "[[1, 0], [1, 0]]"),
+    "dot": ("a.dot(a).tolist()", "[[7.0, 10.0], [15.0, 22.0]]"),
+    "clip": ("a.clip(2, 3).tolist()", "[[2.0, 2.0], [3.0, 3.0]]"),
+    "round": ("a.round().tolist()", "[[1.0, 2.0], [3.0, 4.0]]"),
+    "conj": ("a.conj().tolist()", "[[1.0, 2.0], [3.0, 4.0]]"),
+    "sum": ("a.sum().item(), a.sum(axis=0).tolist()", "(10.0, [4.0, 6.0])"),
+    "prod": ("a.prod(axis=1).tolist()", "[2.0, 12.0]"),
+    "cumsum": ("a.cumsum().tolist()", "[1.0, 3.0, 6.0, 10.0]"),
+    "cumprod": ("a.cumprod(axis=1).tolist()", "[[1.0, 2.0], [3.0, 12.0]]"),
+    "mean": ("a.mean(axis=1).tolist()", "[1.5, 3.5]"),
+    "var": ("a.var().item(), a.var(axis=0, ddof=1).tolist()", "(1.25, [2.0, 2.0])"),
+    "std": ("a.std(axis=1).tolist()", "[0.5, 0.5]"),
+    "min": ("a.min().item()", "1.0"),
+    "max": ("a.max(axis=0).tolist()", "[3.0, 4.0]"),
+    "all": ("(a > 1).all().item()", "False"),
+    "any": ("(a > 3).any(axis=1).tolist()", "[False, True]"),
+    "argmin": ("a.argmin().item()", "0"),
+    "argmax": ("a.argmax(axis=1).tolist()", "[1, 1]"),
+}
+_MADE = '>>> import usm.tensor as ut\n>>> a = ut.asarray([[1.0, 2], [3, 4]], usm_type="host")\n'
+for _method in METHODS:
+    _call, _result = _EXAMPLES[_method.__name__]
+    _method.__doc__ = f"{_method.__doc__}\n\n{_MADE}>>> {_call}\n{_result}\n"
