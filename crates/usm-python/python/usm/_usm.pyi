@@ -211,7 +211,7 @@ class _HasStr(Protocol):
     @property
     def str(self) -> builtins.str: ...
 
-# A name ("float64"), a typestr ("<f8", "|f8", "f8"), a NumPy dtype or scalar type, or bool, int, float, complex.
+# A name ("float64", "bfloat16"), a typestr ("<f8", "|f8", "f8"), a NumPy dtype or scalar type, or bool, int, float, complex.
 _DtypeLike: TypeAlias = str | type[Any] | _HasStr
 
 @type_check_only
@@ -1022,7 +1022,7 @@ class usm_ndarray:
     def shape(self) -> tuple[int, ...]: ...
     @property
     def strides(self) -> tuple[int, ...]: ...
-    # NumPy's dtype where NumPy is installed; NumPy is optional, so it has no type here.
+    # NumPy's dtype where NumPy is installed, and has it; NumPy is optional, so it has no type here.
     @property
     def dtype(self) -> Any: ...
     @property
