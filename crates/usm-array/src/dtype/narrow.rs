@@ -25,7 +25,7 @@ pub(crate) enum Special {
     /// No infinities; all bits but the sign are set in a NaN.
     Finite,
     /// No infinities and no negative zero, whose bits are the only NaN.
-    Unsigned,
+    UnsignedZero,
 }
 
 /// A format of 8 bits: sign, exponent, fraction.
@@ -42,16 +42,16 @@ const SIGN: u32 = 0x80;
 
 impl Format {
     pub(crate) const E4M3FN: Self = Self { fraction: 3, bias: 7, special: Special::Finite };
-    pub(crate) const E4M3FNUZ: Self = Self { fraction: 3, bias: 8, special: Special::Unsigned };
+    pub(crate) const E4M3FNUZ: Self = Self { fraction: 3, bias: 8, special: Special::UnsignedZero };
     pub(crate) const E5M2: Self = Self { fraction: 2, bias: 15, special: Special::Ieee };
-    pub(crate) const E5M2FNUZ: Self = Self { fraction: 2, bias: 16, special: Special::Unsigned };
+    pub(crate) const E5M2FNUZ: Self = Self { fraction: 2, bias: 16, special: Special::UnsignedZero };
 
     /// The bits of the largest number.
     pub(crate) const fn largest(self) -> u32 {
         match self.special {
             Special::Ieee => (0x7f >> self.fraction << self.fraction) - 1,
             Special::Finite => 0x7e,
-            Special::Unsigned => 0x7f,
+            Special::UnsignedZero => 0x7f,
         }
     }
 
@@ -60,7 +60,7 @@ impl Format {
         match self.special {
             Special::Ieee => (self.largest() + 1, 0x7f ^ (1 << (self.fraction - 2))),
             Special::Finite => (0x7f, 0x7f),
-            Special::Unsigned => (SIGN, SIGN),
+            Special::UnsignedZero => (SIGN, SIGN),
         }
     }
 
@@ -86,7 +86,7 @@ impl Format {
         let is_nan = match self.special {
             Special::Ieee => rest > self.largest() + 1,
             Special::Finite => rest == 0x7f,
-            Special::Unsigned => bits == SIGN,
+            Special::UnsignedZero => bits == SIGN,
         };
         let is_infinite = matches!(self.special, Special::Ieee) && rest == self.largest() + 1;
         f32::from_bits(
@@ -120,7 +120,7 @@ impl Format {
         } else {
             nearest
         };
-        let has_sign = !matches!(self.special, Special::Unsigned) || (result != 0 && result != SIGN);
+        let has_sign = !matches!(self.special, Special::UnsignedZero) || (result != 0 && result != SIGN);
         (result | if has_sign { sign } else { 0 }) as u8
     }
 }
@@ -259,7 +259,7 @@ mod tests {
             Special::Ieee if is_last && fraction == 0.0 => return sign * f64::INFINITY,
             Special::Ieee if is_last => return f64::NAN,
             Special::Finite if bits & ones == ones => return f64::NAN,
-            Special::Unsigned if bits == 0x80 => return f64::NAN,
+            Special::UnsignedZero if bits == 0x80 => return f64::NAN,
             _ => {}
         }
         let bias = format.bias as i32;
@@ -272,12 +272,12 @@ mod tests {
 
     /// The bits of the nearest number, found among all of them.
     fn nearest(format: Format, number: f32) -> u8 {
-        let is_unsigned = format.special == Special::Unsigned;
+        let is_unsigned = format.special == Special::UnsignedZero;
         let sign = if number.is_sign_negative() { 0x80 } else { 0 };
         let nan = match format.special {
             Special::Ieee => sign | 0x7e,
             Special::Finite => sign | 0x7f,
-            Special::Unsigned => 0x80,
+            Special::UnsignedZero => 0x80,
         };
         if number.is_nan() {
             return nan;

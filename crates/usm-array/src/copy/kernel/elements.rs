@@ -93,7 +93,7 @@ fn narrow_pair(src: Dtype, dst: Dtype) -> Option<u32> {
         let special = match format.special {
             Special::Ieee => 0,
             Special::Finite => 1,
-            Special::Unsigned => 2,
+            Special::UnsignedZero => 2,
         };
         format.fraction | (format.bias << 4) | (special << 12)
     });

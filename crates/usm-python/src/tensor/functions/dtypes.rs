@@ -29,7 +29,8 @@ pub(crate) fn can_cast(from_: &Bound<'_, PyAny>, to: &Bound<'_, PyAny>, casting:
 /// result_type(*arrays_and_dtypes)
 ///
 /// The dtype of an operation on arrays, dtypes and Python numbers. A number takes part by its kind only; numbers alone give the
-/// default dtype of the highest kind.
+/// default dtype of the highest kind. bfloat16 and the floating-point dtypes of 8 bits stay beside booleans, integers of 8 bits and real
+/// numbers of Python; beside others they count as float32.
 ///
 /// Raises ValueError without arguments, and for arrays on devices with other dtypes.
 ///
@@ -79,7 +80,8 @@ pub(crate) fn result_type<'py>(
 /// isdtype(dtype, kind)
 ///
 /// Whether a dtype is of a kind: ``"bool"``, ``"signed integer"``, ``"unsigned integer"``, ``"integral"``, ``"real floating"``,
-/// ``"complex floating"``, ``"numeric"``, one other dtype, or a tuple of these.
+/// ``"complex floating"``, ``"numeric"``, one other dtype, or a tuple of these. bfloat16 and the floating-point dtypes of 8 bits, which
+/// the standard does not have, are of no kind with a name.
 ///
 /// Raises ValueError for another word, TypeError for what is no kind.
 ///
