@@ -122,7 +122,7 @@ def usm_memory(a):
     return _place((a,), None)[0]
 
 
-def test_foreign_classes_are_asked(made, numpy):
+def test_external_classes_are_asked(made, numpy):
     class Theirs:
         def __array_ufunc__(self, ufunc, method, *inputs, **keywords):
             return "theirs"

@@ -125,6 +125,11 @@ impl PyDevice {
     pub(crate) fn of(array: &UsmArray) -> Self {
         Self { queue: array.queue().clone(), kind: array.kind() }
     }
+
+    /// The kind of new memory on a device: that of the array whose Device it is, else device memory.
+    pub(crate) fn kind_beside(device: &Bound<'_, PyAny>) -> UsmKind {
+        device.cast::<Self>().map_or(UsmKind::Device, |device| device.get().kind)
+    }
 }
 
 /// What the three memory classes share: a range of bytes of USM.

@@ -66,7 +66,7 @@ def as_text() -> str:
     lines += ["", "Arithmetic"]
     lines += [f"  {name:<6} {', '.join(memory)}" for name, memory in usm.compute.providers().items()]
     if not usm.compute.providers():
-        lines += ['  no library that computes is installed; pip install "usm[numpy]" for host and shared memory']
+        lines += ["  no library that computes is installed; pip install numpy installs one for host and shared memory"]
     lines += ["", "Environment"]
     lines += [f"  {name}={value}" for name, value in found["environment"].items() if value is not None]
     lines += ["", "Problems"]

@@ -9,7 +9,7 @@ use usm_array::{
     Axes, CopyMode, CopyOrder, DefaultDtypes, Dtype, DtypeError, Order, Scalar, WeakScalar, default_dtypes,
 };
 
-use super::dtype;
+use super::known_dtypes;
 use crate::builtin::is_builtin;
 use crate::errors::wrong_type;
 use crate::imported;
@@ -70,7 +70,7 @@ pub(crate) fn explicit_dtype(
     object: &Bound<'_, PyAny>,
     defaults: &dyn Fn() -> DefaultDtypes,
 ) -> PyResult<Dtype> {
-    if let Some(dtype) = dtype::known(object) {
+    if let Some(dtype) = known_dtypes::find(object) {
         return Ok(dtype);
     }
     let parse = |text: &str| {

@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyTuple, PyType};
 use usm_array::usm_core::{BackendId, UsmKind};
 
-use super::functions::{device_queue, kind_beside};
+use super::functions::device_queue;
 use super::peer;
 use crate::memory::kind_argument;
 use crate::objects::PyDevice;
@@ -24,7 +24,7 @@ impl PyDevice {
     #[classmethod]
     #[pyo3(signature = (device=None))]
     fn create_device(class: &Bound<'_, PyType>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        let kind = device.map_or(UsmKind::Device, kind_beside);
+        let kind = device.map_or(UsmKind::Device, Self::kind_beside);
         device_queue(class.py(), "device", device).map(|queue| Self { queue, kind })
     }
 

@@ -6,81 +6,65 @@ use pyo3::types::{PyString, PyType};
 use usm_array::usm_core::fork::ForkOnce;
 use usm_array::{DefaultDtypes, Dtype};
 
-use super::arguments;
+use super::{arguments, known_dtypes};
 use crate::imported;
 
-/// The objects of all dtypes and their class.
-struct Objects {
-    class: Py<PyType>,
-    /// In the order of `Dtype::ALL`, without the narrow ones.
-    dtypes: Vec<Py<PyAny>>,
+/// The class of dtypes: NumPy's, which is imported by the first call, and only once; without NumPy our own.
+fn class(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
+    static CLASS: ForkOnce<Py<PyType>> = ForkOnce::new();
+    let find = || match imported::import(py, intern!(py, "numpy")) {
+        Ok(numpy) => Ok(numpy.getattr("dtype")?.cast_into::<PyType>()?.unbind()),
+        Err(error) if error.is_instance_of::<PyImportError>(py) => Ok(py.get_type::<PyDtype>().unbind()),
+        Err(error) => Err(error),
+    };
+    Ok(CLASS.get_or_try_init(find)?.bind(py))
 }
 
-/// Whether NumPy, or we without it, have the dtype.
-fn is_plain(dtype: &Dtype) -> bool {
-    !dtype.is_narrow()
+/// The objects of the dtypes that NumPy, or we without it, have.
+fn plain(py: Python<'_>) -> PyResult<&'static Vec<Py<PyAny>>> {
+    known_dtypes::get_or_make(|| {
+        let class = class(py)?;
+        let make = |dtype: Dtype| class.call1((dtype.name(),)).map(Bound::unbind);
+        Dtype::ALL.into_iter().filter(|dtype| !dtype.is_narrow()).map(make).collect()
+    })
 }
 
-static OBJECTS: ForkOnce<Objects> = ForkOnce::new();
-
-impl Objects {
-    /// NumPy is imported by the first call, and only once.
-    fn get(py: Python<'_>) -> PyResult<&'static Self> {
-        OBJECTS.get_or_try_init(|| {
-            let class = match imported::import(py, intern!(py, "numpy")) {
-                Ok(numpy) => numpy.getattr("dtype")?.cast_into::<PyType>()?,
-                Err(error) if error.is_instance_of::<PyImportError>(py) => py.get_type::<PyDtype>(),
-                Err(error) => return Err(error),
-            };
-            let make = |dtype: Dtype| class.call1((dtype.name(),)).map(Bound::unbind);
-            let dtypes = Dtype::ALL.into_iter().filter(is_plain).map(make).collect::<PyResult<_>>()?;
-            Ok(Self { class: class.unbind(), dtypes })
-        })
-    }
-
-    /// The objects of the narrow dtypes, in the order of `Dtype::ALL`: those of ml_dtypes as NumPy's, otherwise our own. ml_dtypes is
-    /// imported by the first call.
-    fn narrow(py: Python<'_>) -> PyResult<&'static Vec<Py<PyAny>>> {
-        static NARROW: ForkOnce<Vec<Py<PyAny>>> = ForkOnce::new();
-        let class = &Self::get(py)?.class;
-        NARROW.get_or_try_init(|| {
-            let module = match imported::import(py, intern!(py, "ml_dtypes")) {
-                _ if class.is(py.get_type::<PyDtype>()) => None,
-                Ok(module) => Some(module),
-                Err(error) if error.is_instance_of::<PyImportError>(py) => None,
-                Err(error) => return Err(error),
-            };
-            let make = |dtype: Dtype| {
-                let scalar = module.as_ref().map(|module| module.getattr(dtype.name())).transpose();
-                match scalar {
-                    Ok(Some(scalar)) => class.call1(py, (scalar,)),
-                    Err(error) if !error.is_instance_of::<PyAttributeError>(py) => Err(error),
-                    _ => Ok(Bound::new(py, PyDtype { dtype })?.into_any().unbind()),
-                }
-            };
-            Dtype::ALL.into_iter().filter(|dtype| dtype.is_narrow()).map(make).collect()
-        })
-    }
+/// The objects of the narrow dtypes, in the order of `Dtype::ALL`: those of ml_dtypes as NumPy's, otherwise our own. ml_dtypes is
+/// imported by the first call.
+fn narrow(py: Python<'_>) -> PyResult<&'static Vec<Py<PyAny>>> {
+    static NARROW: ForkOnce<Vec<Py<PyAny>>> = ForkOnce::new();
+    let class = class(py)?;
+    NARROW.get_or_try_init(|| {
+        let module = match imported::import(py, intern!(py, "ml_dtypes")) {
+            _ if class.is(py.get_type::<PyDtype>()) => None,
+            Ok(module) => Some(module),
+            Err(error) if error.is_instance_of::<PyImportError>(py) => None,
+            Err(error) => return Err(error),
+        };
+        let make = |dtype: Dtype| {
+            let scalar = module.as_ref().map(|module| module.getattr(dtype.name())).transpose();
+            match scalar {
+                Ok(Some(scalar)) => class.call1((scalar,)).map(Bound::unbind),
+                Err(error) if !error.is_instance_of::<PyAttributeError>(py) => Err(error),
+                _ => Ok(Bound::new(py, PyDtype { dtype })?.into_any().unbind()),
+            }
+        };
+        Dtype::ALL.into_iter().filter(|dtype| dtype.is_narrow()).map(make).collect()
+    })
 }
 
 /// A dtype as the Python object that `usm_ndarray.dtype` gives: NumPy's dtype where NumPy has it, otherwise a `DType`.
 pub(crate) fn object(py: Python<'_>, dtype: Dtype) -> PyResult<Bound<'_, PyAny>> {
     // The narrow ones are the last of all.
-    if let Some(object) = Objects::get(py)?.dtypes.get(dtype as usize) {
+    if let Some(object) = plain(py)?.get(dtype as usize) {
         return Ok(object.bind(py).clone());
     }
-    let objects = Objects::narrow(py)?;
+    let objects = narrow(py)?;
     let place = Dtype::ALL.into_iter().filter(|other| other.is_narrow());
     match place.zip(objects).find(|(other, _)| *other == dtype).map(|(_, object)| object) {
         Some(object) => Ok(object.bind(py).clone()),
         None => Err(value_error!("dtype: {dtype} has no object")), // never: all dtypes are in the list
     }
-}
-
-/// The dtype of one of the objects that [`object`] has given; a look at addresses only.
-pub(super) fn known(object: &Bound<'_, PyAny>) -> Option<Dtype> {
-    let place = OBJECTS.get()?.dtypes.iter().position(|known| known.is(object))?;
-    Dtype::ALL.get(place).copied()
 }
 
 /// NumPy's dtype. ModuleNotFoundError for a narrow one without ml_dtypes.
@@ -107,7 +91,7 @@ pub(crate) fn of_numpy(py: Python<'_>, dtype: Dtype) -> PyResult<Bound<'_, PyAny
 #[pyo3(name = "_dtype")]
 pub(crate) fn named<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     if name == "dtype" {
-        return Ok(Objects::get(py)?.class.bind(py).clone().into_any());
+        return Ok(class(py)?.clone().into_any());
     }
     let found = Dtype::ALL.into_iter().find(|dtype| dtype.name() == name);
     let found = found.ok_or_else(|| value_error!("name: found {name:?}, allowed is that of a dtype"))?;

@@ -9,7 +9,7 @@
 //! | `operators.rs`, `operand.rs` | comparisons and the logic of booleans, the objects beside an array |
 //! | `arithmetic.rs`, `compute.rs` | operators that providers compute, and what providers need of arrays |
 //! | `numbers.rs` | Python numbers and lists |
-//! | `flags.rs`, `device.rs`, `dtype.rs`, `print.rs` | the classes of attributes; arrays as text |
+//! | `flags.rs`, `device.rs`, `dtype.rs`, `known_dtypes.rs`, `print.rs` | the classes of attributes; arrays as text |
 //! | `arguments.rs` | shapes, dtypes, orders and indices as arguments |
 //! | `functions/` | the functions of `usm.tensor` |
 //! | `exchange/`, `dlpack/`, `peer.rs` | arrays from and for other libraries |
@@ -27,6 +27,7 @@ mod flags;
 pub(crate) mod functions;
 mod indexing;
 mod iteration;
+mod known_dtypes;
 mod numbers;
 mod operand;
 mod operators;

@@ -36,14 +36,14 @@ class _Known(NamedTuple):
 
 #: Those named first are taken first.
 _KNOWN = {
-    "dpnp": _Known("dpnp", ("sycl", "sycl-cpu", "sycl-shared"), "_dpnp.DpnpProvider", 'pip install "usm[dpnp]"'),
-    "cupy": _Known("cupy", ("cuda", "cuda-shared"), "_cuda.CupyProvider", 'pip install "usm[cupy]"'),
-    "torch": _Known("torch", ("cuda",), "_cuda.TorchProvider", 'pip install "usm[torch]"'),
+    "dpnp": _Known("dpnp", ("sycl", "sycl-cpu", "sycl-shared"), "_dpnp.DpnpProvider", "pip install dpnp"),
+    "cupy": _Known("cupy", ("cuda", "cuda-shared"), "_cuda.CupyProvider", "pip install cupy-cuda13x array-api-compat"),
+    "torch": _Known("torch", ("cuda",), "_cuda.TorchProvider", "pip install torch array-api-compat"),
     "numpy": _Known(
         "numpy",
         ("host", "sycl-shared", "cuda-shared", "sycl-cpu", "protected"),
         "_numpy.NumpyProvider",
-        'pip install "usm[numpy]"',
+        "pip install numpy",
     ),
 }
 #: Memory whose first provider is another one than the first of the table: what host code reaches.

@@ -26,7 +26,7 @@ def _namespace(name: str) -> Any:
             raise
         raise Missing(
             f"{name} computes on this memory through array-api-compat, which is not installed: "
-            f'pip install "usm[{name}]"'
+            "pip install array-api-compat"
         ) from error
 
 

@@ -287,7 +287,7 @@ class NumpyProvider(Provider):
                 return given[0] if len(given) == 1 else tuple(given)
         return results(value, lambda value: self.given(operands, value))
 
-    def foreign(self, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], like: usm_ndarray) -> Any:
+    def numpy_function(self, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], like: usm_ndarray) -> Any:
         written: list[tuple[Any, Any]] = []
 
         def theirs(value: Any) -> Any:

@@ -55,7 +55,7 @@ def array_ufunc(
     out = keywords.pop("out", None)
     if out is not None and len(out) > 1 and all(target is None for target in out):
         out = None
-    if any(_is_foreign(operand) for operand in inputs):
+    if any(_is_external(operand) for operand in inputs):
         return NotImplemented
     name = _NAMES.get(ufunc.__name__, ufunc.__name__)
     plain = method == "__call__" and not keywords and getattr(np, ufunc.__name__, None) is ufunc
@@ -101,7 +101,7 @@ def _reaches(memory: str) -> bool:
     return memory.removesuffix("-narrow") in ("host", "sycl-shared", "cuda-shared", "protected", "sycl-cpu")
 
 
-def _is_foreign(operand: Any) -> bool:
+def _is_external(operand: Any) -> bool:
     """Whether an operand is of a library with operators of its own, other than NumPy."""
     kind = type(operand)
     return (
@@ -141,7 +141,7 @@ def array_function(
         raise TypeError(f"{func.__name__}: no counterpart for like=; {_HINT}")
     memory, _ = _place((like,), None)
     provider = provider_for(memory)
-    value = provider.foreign(func, arguments, dict(keywords), like)
+    value = provider.numpy_function(func, arguments, dict(keywords), like)
     if value is NotImplemented:
         raise TypeError(
             f"numpy.{func.__name__}: {provider.name}, which computes on this memory, has no such function; {_HINT}"

@@ -14,10 +14,10 @@ use crate::attribute;
 use crate::called;
 use crate::errors::{OrRaise, wrong_type};
 use crate::interrupt;
+use crate::objects::PyDevice;
 use crate::objects::UsmNdarray;
 use crate::sycl::{queue_argument, queue_object, runtime};
 use crate::tensor::arguments::copy_mode;
-use crate::tensor::functions::kind_beside;
 
 /// from_dlpack(x, /, *, device=None, copy=None)
 ///
@@ -53,7 +53,7 @@ pub(crate) fn from_dlpack<'py>(
     }
     let kind = match wanted {
         Wanted::HostCode => UsmKind::Host,
-        _ => device.map_or(UsmKind::Device, kind_beside),
+        _ => device.map_or(UsmKind::Device, PyDevice::kind_beside),
     };
     if matches!(wanted, Wanted::Anywhere)
         && let Some(array) = of_exchange(x, UsmKind::Device, copy)?

@@ -8,9 +8,9 @@ use usm_array::{Conversion, CopyMode, CopyOrder, Dtype, UsmArray};
 use crate::errors::OrRaise;
 use crate::interrupt::{self, Pass};
 use crate::memory::kind_argument;
+use crate::objects::PyDevice;
 use crate::sycl::{Target, queue_argument, target};
 use crate::tensor::arguments;
-use crate::tensor::functions::kind_beside;
 
 /// The keyword arguments of `asarray`; by default none.
 pub(in crate::tensor) struct Wanted<'a, 'py> {
@@ -61,7 +61,7 @@ impl<'a, 'py> Wanted<'a, 'py> {
             kind: usm_type.map(|text| kind_argument("usm_type", text)).transpose()?,
             order: arguments::copy_order(order)?,
             copy: arguments::copy_mode(copy),
-            new_kind: device.map_or(UsmKind::Device, kind_beside),
+            new_kind: device.map_or(UsmKind::Device, PyDevice::kind_beside),
             destination: destination(py, device, sycl_queue)?,
         })
     }

@@ -39,5 +39,5 @@ pub(crate) mod shape;
 pub(crate) mod take;
 
 use super::dtype::object as dtype_object;
-pub(in crate::tensor) use place::{device_queue, kind_beside};
+pub(in crate::tensor) use place::device_queue;
 pub(in crate::tensor) use shape::reshape;

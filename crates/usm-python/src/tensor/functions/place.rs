@@ -58,13 +58,8 @@ pub(in crate::tensor) fn device_queue(
 pub(super) fn new_kind(usm_type: Option<&str>, device: Option<&Bound<'_, PyAny>>) -> PyResult<UsmKind> {
     match usm_type {
         Some(text) => kind_argument("usm_type", text),
-        None => Ok(device.map_or(UsmKind::Device, kind_beside)),
+        None => Ok(device.map_or(UsmKind::Device, PyDevice::kind_beside)),
     }
-}
-
-/// The kind of the memory of the array that a Device was asked of.
-pub(in crate::tensor) fn kind_beside(device: &Bound<'_, PyAny>) -> UsmKind {
-    device.cast::<PyDevice>().map_or(UsmKind::Device, |device| device.get().kind)
 }
 
 /// A kind of memory by its word, or `None`.
