@@ -36,7 +36,7 @@ pub(crate) const NVRTC: &[&str] = &["nvidia-cuda-nvrtc-cu12==12.4.*"];
 pub(crate) const PYTEST: &[&str] = &["hypothesis>=6.100", "pytest>=9", "pytest-xdist>=3.8"];
 
 /// What the array API's own suite needs beside pytest and hypothesis.
-pub(crate) const ARRAY_API_SUITE: &[&str] = &["ndindex>=1.8"];
+pub(crate) const ARRAY_API_SUITE: &[&str] = &["ndindex>=1.8", "pytest-json-report>=1.5"];
 
 /// The checkers of the type stubs; `tests/python/test_types*.py` run them where they are installed. basedpyright is pyright with node
 /// in its wheels, so that no other registry is needed.

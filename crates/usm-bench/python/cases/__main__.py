@@ -13,7 +13,9 @@ from collections.abc import Iterator
 import alone
 import arrays
 import calls
+import compute
 import device_calls
+import device_compute
 import device_copies
 import device_sides
 import elements
@@ -25,7 +27,7 @@ from yardstick import beside
 
 # Cases on device memory through queues run in a process of their own, which has USM_STRICT_DEVICE=1.
 # Cases that depend on who knows a queue run in a process that never imports dpctl.
-SIDES = {"python": [memory, calls, arrays, elements, process], "queues": [queues], "alone": [alone]}
+SIDES = {"python": [memory, calls, arrays, elements, compute, process], "queues": [queues], "alone": [alone]}
 # Cases on a CUDA device; with small operands for a smoke run.
 DEVICE = {"cuda": False, "cuda-smoke": True}
 
@@ -37,6 +39,7 @@ def cases(side: str) -> Iterator[Case]:
     if side in DEVICE:
         yield from device_copies.cases(DEVICE[side])
         yield from device_calls.cases(DEVICE[side])
+        yield from device_compute.cases(DEVICE[side])
         return
     for module in SIDES[side]:
         found = module.cases()

@@ -83,12 +83,11 @@ def _name_for(memory: str, chosen: str | None) -> str:
         return chosen
     if memory in _FIRST:
         serving.sort(key=lambda name: name != _FIRST[memory])
-    for name in serving:
-        if _KNOWN[name].package in sys.modules and _is_installed(name):
-            return name
-    for name in serving:
-        if _is_installed(name):
-            return name
+    installed = [name for name in serving if _is_installed(name)]
+    # Two libraries for GPUs do equally well.
+    imported = [name for name in installed if name in ("cupy", "torch") and _KNOWN[name].package in sys.modules]
+    if installed:
+        return (imported or installed)[0] if memory == "cuda" else installed[0]
     choices = " or ".join(f"{name} ({_KNOWN[name].install})" for name in serving)
     raise Missing(
         f"no library that computes on {_WORDS[memory]} is installed: install {choices}; creation, indexing, copies, "
