@@ -271,6 +271,9 @@ def test_empty_arrays(made, numpy, name):
         found = getattr(ut, name)(*(a,) * (2 if "x2" in row.parameters else 1))
     except (ValueError, TypeError, IndexError):
         return
+    except NotImplementedError:  # of dpctl.tensor and not of the standard
+        assert name in ("proj", "logsumexp", "cumulative_logsumexp")
+        return
     for part in found if isinstance(found, tuple) else (found,):
         assert type(part) is ut.usm_ndarray and part.usm_type == a.usm_type
 

@@ -87,13 +87,9 @@ def test_the_ways_that_need_no_thought(torch, numpy, queue, host_accessible, dty
     assert a[0].item() == 1
 
 
-def test_arithmetic_names_a_way_that_works(torch, numpy, queue, host_accessible):
+def test_torch_computes_in_place(torch, numpy, queue, host_accessible):
     a = ut.asarray([1.0, 2.0], usm_type=host_accessible, sycl_queue=queue)
-    with pytest.raises(TypeError) as caught:
-        _ = a + 1
     on_host = queue.sycl_device.backend == "host"
-    way = "torch.from_dlpack(a)" if on_host else "torch.from_numpy(numpy.asarray(a))"
-    assert way in str(caught.value) or queue.sycl_device.is_gpu
     theirs = torch.from_dlpack(a) if on_host else torch.from_numpy(numpy.asarray(a))
     theirs += 1
     assert a.tolist() == [2, 3]

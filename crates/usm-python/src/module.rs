@@ -65,7 +65,9 @@ pub mod _usm {
     #[pymodule_export]
     use crate::sycl::{SyclContext, SyclDevice, SyclEvent, SyclPlatform, SyclQueue};
     #[pymodule_export]
-    use crate::tensor::compute::{HostMemory, host_memory, new, place as place_operands, publish, span};
+    use crate::tensor::compute::{
+        HostMemory, cuda_stream, host_memory, new, place as place_operands, publish, span,
+    };
     #[pymodule_export]
     use crate::tensor::functions::{
         axes::{expand_dims, flip, matrix_transpose, moveaxis, permute_dims, squeeze, swapaxes},

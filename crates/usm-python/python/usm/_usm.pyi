@@ -61,6 +61,7 @@ __all__ = [
     "__array_namespace_info__",
     "_array_from_pickle",
     "_c_api",
+    "_cuda_stream",
     "_device_from_pickle",
     "_dtype",
     "_host_memory",
@@ -1040,6 +1041,7 @@ def _new(operands: tuple[Any, ...], shape: _Shape, dtype: _DtypeLike) -> usm_nda
 def _host_memory(array: usm_ndarray) -> _HostMemory: ...
 def _span(array: usm_ndarray) -> tuple[MemoryUSMHost | MemoryUSMDevice | MemoryUSMShared, int]: ...
 def _publish(array: usm_ndarray) -> None: ...
+def _cuda_stream(array: usm_ndarray) -> tuple[int, int]: ...
 
 @final
 class usm_ndarray:

@@ -271,3 +271,29 @@ pub(crate) fn publish(array: &Bound<'_, UsmNdarray>) -> PyResult<()> {
     }
     array.buffer().publish().or_raise()
 }
+
+/// _cuda_stream(array)
+///
+/// The address of the CUDA stream of the array's queue, and the number of the GPU for its driver.
+///
+/// Raises ValueError for an array of another backend.
+///
+/// >>> import usm.tensor as ut
+/// >>> from usm._usm import _cuda_stream
+/// >>> _cuda_stream(ut.zeros(2, device="host"))
+/// Traceback (most recent call last):
+///     ...
+/// ValueError: array: found an array of host:cpu:0, allowed are those of CUDA devices
+#[pyfunction]
+#[pyo3(name = "_cuda_stream")]
+pub(crate) fn cuda_stream(array: &Bound<'_, UsmNdarray>) -> PyResult<(usize, i32)> {
+    let array = array.get().array();
+    let ordinal = array.device().info().cuda_ordinal;
+    match (array.queue().native_stream(), ordinal) {
+        (Some(stream), Some(ordinal)) => Ok((stream, ordinal)),
+        _ => Err(value_error!(
+            "array: found an array of {}, allowed are those of CUDA devices",
+            array.device().filter_string()
+        )),
+    }
+}

@@ -11,7 +11,7 @@ from importlib import import_module
 from threading import local
 from typing import Any
 
-from .._usm import _new, _publish, _span, asarray, astype, copy, from_dlpack, usm_ndarray
+from .._usm import _cuda_stream, _new, _publish, _span, asarray, astype, copy, from_dlpack, usm_ndarray
 from ._choice import Missing
 from ._library import LibraryProvider, Plain
 
@@ -46,7 +46,7 @@ class _CudaProvider(LibraryProvider):
         for operand in operands:
             if type(operand) is usm_ndarray:
                 break
-        key = (operand.sycl_queue.native_stream, operand.__dlpack_device__()[1])
+        key = _cuda_stream(operand)
         stream = self.streams.get(key)
         if stream is None:
             stream = self.streams[key] = self.stream(*key)
@@ -99,7 +99,7 @@ class CupyProvider(_CudaProvider):
         if array.size == 0:
             return self.cupy.empty(array.shape, array.dtype)
         memory, offset = _span(array)
-        ordinal, itemsize = array.__dlpack_device__()[1], array.itemsize
+        ordinal, itemsize = _cuda_stream(array)[1], array.itemsize
         cuda = self.cupy.cuda
         block = cuda.UnownedMemory(memory._pointer, memory.nbytes, memory, ordinal)
         pointer = cuda.MemoryPointer(block, offset * itemsize)
@@ -116,13 +116,23 @@ class CupyProvider(_CudaProvider):
         return self.beside(array, operands)
 
 
+class _Pointer:
+    """A stream by its address, in the protocol of cuda.core. It does not keep the stream: arrays do."""
+
+    def __init__(self, pointer: int) -> None:
+        self.pointer = pointer
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return 0, self.pointer
+
+
 class _CupyStream(local):
     """CuPy's current device and stream for the lines of a ``with`` statement, in each thread."""
 
     def __init__(self, cupy: Any, pointer: int, ordinal: int) -> None:
         self.runtime = cupy.cuda.runtime
         self.ordinal, self.device = ordinal, cupy.cuda.Device(ordinal)
-        self.stream = cupy.cuda.ExternalStream(pointer, ordinal)
+        self.stream = cupy.cuda.Stream.from_external(_Pointer(pointer))
         self.switched: list[bool] = []
 
     def __enter__(self) -> None:
@@ -178,7 +188,7 @@ class TorchProvider(_CudaProvider):
         return self.beside(array, operands)
 
     def on_device(self, make: Callable[..., Any], place: usm_ndarray) -> Any:
-        return make(device=f"cuda:{place.__dlpack_device__()[1]}")
+        return make(device=f"cuda:{_cuda_stream(place)[1]}")
 
 
 class _TorchStream(local):
@@ -226,9 +236,23 @@ def _diff(namespace: Any) -> Plain:
     return diff
 
 
+def _rsqrt(namespace: Any) -> Plain:
+    return lambda x: namespace.reciprocal(namespace.sqrt(x))
+
+
+def _reduce_hypot(namespace: Any) -> Plain:
+    def reduce_hypot(x: Any, *, axis: Any, dtype: Any, keepdims: bool) -> Any:
+        x = x if dtype is None else namespace.astype(x, dtype)
+        return namespace.linalg.vector_norm(x, axis=axis, keepdims=keepdims)
+
+    return reduce_hypot
+
+
 #: Functions whose operands the table gives in another way, or that differ from the standard.
 _ADAPTED: dict[tuple[str, str], Callable[[Any], Plain]] = {
     ("", "diff"): _diff,
+    ("", "rsqrt"): _rsqrt,
+    ("", "reduce_hypot"): _reduce_hypot,
     ("", "searchsorted"): lambda namespace: (
         lambda x1, x2, sorter, *, side: namespace.searchsorted(x1, x2, side=side, sorter=sorter)
     ),

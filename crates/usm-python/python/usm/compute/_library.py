@@ -102,7 +102,9 @@ class LibraryProvider(Provider):
             value = results(self.prepared(theirs)(*views), lambda value: self.ours(value, operands))
         return assigned(out[0], value) if out else value
 
-    def numpy_function(self, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], like: usm_ndarray) -> Any:
+    def numpy_function(
+        self, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], like: usm_ndarray
+    ) -> Any:
         home = function.__module__.removeprefix("numpy").removeprefix(".")
         module = getattr(self.module, home, None) if home in ("linalg", "fft") else self.module
         theirs = getattr(module, function.__name__, None)

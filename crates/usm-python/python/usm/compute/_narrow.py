@@ -63,7 +63,9 @@ class NarrowProvider(Provider):
         value = self.base.ufunc(ufunc, method, self.wide(operands), keywords, None)
         return value if value is NotImplemented else self.rounded(value, operands, out[0] if out else None)
 
-    def numpy_function(self, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], like: usm_ndarray) -> Any:
+    def numpy_function(
+        self, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], like: usm_ndarray
+    ) -> Any:
         out = keywords.pop("out", None)
         wide = {name: self.wide((value,))[0] for name, value in keywords.items()}
         value = self.base.numpy_function(function, _deep(arguments), wide, astype(like, "float32"))

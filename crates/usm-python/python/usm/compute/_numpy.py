@@ -287,7 +287,9 @@ class NumpyProvider(Provider):
                 return given[0] if len(given) == 1 else tuple(given)
         return results(value, lambda value: self.given(operands, value))
 
-    def numpy_function(self, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], like: usm_ndarray) -> Any:
+    def numpy_function(
+        self, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], like: usm_ndarray
+    ) -> Any:
         written: list[tuple[Any, Any]] = []
 
         def theirs(value: Any) -> Any:
@@ -334,7 +336,7 @@ def _of_two(ufunc: Any, view: Callable[[usm_ndarray], Any], general: Computed) -
         if dtype is None:
             dtype = types[kind, other] = _result_dtype(ufunc, (kind, other))
         ours = _new(operands, shape, dtype)
-        ufunc(first, second, view(ours))
+        ufunc(first, second, out=view(ours))
         return ours
 
     return compute

@@ -49,7 +49,9 @@ class Provider:
         """A function of NumPy that is a ``ufunc``, or NotImplemented."""
         raise NotImplementedError
 
-    def numpy_function(self, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], like: usm_ndarray) -> Any:
+    def numpy_function(
+        self, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], like: usm_ndarray
+    ) -> Any:
         """A function of NumPy on arguments with arrays in them, or NotImplemented."""
         raise NotImplementedError
 
