@@ -218,7 +218,8 @@ class _HasStr(Protocol):
     @property
     def str(self) -> builtins.str: ...
 
-# A name ("float64", "bfloat16"), a typestr ("<f8", "|f8", "f8"), a NumPy dtype or scalar type, or bool, int, float, complex.
+# A name ("float64", "bfloat16"), a typestr ("<f8", "|f8", "f8"), a NumPy dtype or scalar type, or bool, int, float,
+# complex.
 _DtypeLike: TypeAlias = str | type[Any] | _HasStr
 
 @type_check_only

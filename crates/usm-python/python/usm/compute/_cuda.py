@@ -130,21 +130,22 @@ class _CupyStream(local):
     """CuPy's current device and stream for the lines of a ``with`` statement, in each thread."""
 
     def __init__(self, cupy: Any, pointer: int, ordinal: int) -> None:
-        self.runtime = cupy.cuda.runtime
+        self.runtime, self.current = cupy.cuda.runtime, cupy.cuda.get_current_stream
         self.ordinal, self.device = ordinal, cupy.cuda.Device(ordinal)
         self.stream = cupy.cuda.Stream.from_external(_Pointer(pointer))
-        self.switched: list[bool] = []
+        self.before: list[tuple[bool, Any]] = []
 
     def __enter__(self) -> None:
         is_other = self.runtime.getDevice() != self.ordinal
         if is_other:
             self.device.__enter__()
-        self.switched.append(is_other)
-        self.stream.__enter__()
+        self.before.append((is_other, self.current()))
+        self.stream.use()
 
     def __exit__(self, *error: Any) -> None:
-        self.stream.__exit__(*error)
-        if self.switched.pop():
+        is_other, before = self.before.pop()
+        before.use()
+        if is_other:
             self.device.__exit__(*error)
 
 
@@ -176,14 +177,16 @@ class TorchProvider(_CudaProvider):
     def ours(self, value: Any, operands: tuple[Any, ...]) -> Any:
         if not isinstance(value, self.torch.Tensor):
             return value
-        value = value.detach()
+        if value.requires_grad:
+            value = value.detach()
         try:
             interface = value.__cuda_array_interface__
         except (TypeError, AttributeError):  # a dtype without a typestr
             array = from_dlpack(value)
         else:
-            pointer = self.torch.cuda.current_stream().cuda_stream
-            array = asarray(_Described(value, interface | {"version": 3, "stream": pointer or 1}))
+            # Without the stream PyTorch's work would be waited for.
+            pointer, _ = _cuda_stream(next(operand for operand in operands if type(operand) is usm_ndarray))
+            array = asarray(_Described(value, interface | {"version": 3, "stream": pointer}))
         array._provided = value
         return self.beside(array, operands)
 
@@ -195,16 +198,16 @@ class _TorchStream(local):
     """PyTorch's current device and stream for the lines of a ``with`` statement, in each thread."""
 
     def __init__(self, torch: Any, pointer: int, ordinal: int) -> None:
-        self.make = torch.cuda.stream
+        self.current, self.set = torch.cuda.current_stream, torch.cuda.set_stream
         self.stream = torch.cuda.ExternalStream(pointer, device=ordinal)
-        self.entered: list[Any] = []
+        self.before: list[Any] = []
 
     def __enter__(self) -> None:
-        self.entered.append(self.make(self.stream))
-        self.entered[-1].__enter__()
+        self.before.append(self.current())
+        self.set(self.stream)
 
     def __exit__(self, *error: Any) -> None:
-        self.entered.pop().__exit__(*error)
+        self.set(self.before.pop())
 
 
 class _Described:
