@@ -1,7 +1,7 @@
 //! How guards wait for work that others have submitted, which a program may want to do in its own way.
 
 use usm_core::fork::ForkOnce;
-use usm_core::{Event, EventStatus, Queue};
+use usm_core::{Event, EventStatus, Queue, drops};
 
 use crate::{Error, Result};
 
@@ -52,7 +52,8 @@ pub(crate) fn wait_for(queue: &Queue) -> Result<()> {
     match WAIT.get() {
         None => Ok(queue.wait()?),
         Some(wait) => {
-            let event = queue.completion()?;
+            // Submits a barrier, and a runtime submits nothing while it waits for a task that may need the interpreter.
+            let event = drops::wait(|| queue.completion())?;
             wait(&event)?;
             // A wait for what is complete would bring errors of other operations on the queue. They come out of waits for those.
             if event.status() == EventStatus::Complete { Ok(()) } else { Ok(event.wait()?) }

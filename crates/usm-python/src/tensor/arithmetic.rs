@@ -1,11 +1,13 @@
 //! Operators with arithmetic, which call the functions that providers compute: Python code in `usm.compute`.
 
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList, PyTuple};
 use usm_array::usm_core::fork::ForkOnce;
 
 use super::exchange::is_numpy;
+use crate::builtin::is_builtin;
 use crate::called;
+use crate::errors::type_name;
 use crate::imported;
 use crate::interface::import::array_if_usm;
 use crate::objects::UsmNdarray;
@@ -38,28 +40,28 @@ pub(super) enum Unary {
 }
 
 impl Binary {
-    /// The function of `usm.tensor`, and the method that Python asks the second operand for.
-    const fn names(self) -> (&'static str, &'static str) {
+    /// The function of `usm.tensor`.
+    const fn name(self) -> &'static str {
         match self {
-            Self::Add => ("add", "__radd__"),
-            Self::Subtract => ("subtract", "__rsub__"),
-            Self::Multiply => ("multiply", "__rmul__"),
-            Self::Divide => ("divide", "__rtruediv__"),
-            Self::FloorDivide => ("floor_divide", "__rfloordiv__"),
-            Self::Remainder => ("remainder", "__rmod__"),
-            Self::Power => ("pow", "__rpow__"),
-            Self::Matmul => ("matmul", "__rmatmul__"),
-            Self::LeftShift => ("bitwise_left_shift", "__rlshift__"),
-            Self::RightShift => ("bitwise_right_shift", "__rrshift__"),
-            Self::BitwiseAnd => ("bitwise_and", "__rand__"),
-            Self::BitwiseOr => ("bitwise_or", "__ror__"),
-            Self::BitwiseXor => ("bitwise_xor", "__rxor__"),
+            Self::Add => "add",
+            Self::Subtract => "subtract",
+            Self::Multiply => "multiply",
+            Self::Divide => "divide",
+            Self::FloorDivide => "floor_divide",
+            Self::Remainder => "remainder",
+            Self::Power => "pow",
+            Self::Matmul => "matmul",
+            Self::LeftShift => "bitwise_left_shift",
+            Self::RightShift => "bitwise_right_shift",
+            Self::BitwiseAnd => "bitwise_and",
+            Self::BitwiseOr => "bitwise_or",
+            Self::BitwiseXor => "bitwise_xor",
         }
     }
 
     fn function(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
         static FUNCTIONS: [ForkOnce<Py<PyAny>>; 13] = [const { ForkOnce::new() }; 13];
-        function(py, &FUNCTIONS[self as usize], self.names().0)
+        function(py, &FUNCTIONS[self as usize], self.name())
     }
 
     /// `array operator other`, or `NotImplemented` where the other operand may know how to compute with this memory.
@@ -68,7 +70,7 @@ impl Binary {
         array: &Bound<'py, UsmNdarray>,
         other: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        match is_operand(other, self.names().1)? {
+        match is_operand(other)? {
             true => call(array.py(), &self.function(array.py())?, (array, other)),
             false => Ok(array.py().NotImplemented().into_bound(array.py())),
         }
@@ -80,7 +82,7 @@ impl Binary {
         array: &Bound<'py, UsmNdarray>,
         other: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        match is_operand(other, "")? {
+        match is_operand(other)? {
             true => call(array.py(), &self.function(array.py())?, (other, array)),
             false => Ok(array.py().NotImplemented().into_bound(array.py())),
         }
@@ -167,24 +169,31 @@ fn function<'py>(py: Python<'py>, found: &ForkOnce<Py<PyAny>>, name: &str) -> Py
     Ok(found.get_or_try_init(find)?.bind(py).clone())
 }
 
-/// Whether the functions take an object: numbers, arrays of ours and of NumPy, and objects with the interface that have no such method
-/// themselves.
-fn is_operand(object: &Bound<'_, PyAny>, reflected: &str) -> PyResult<bool> {
+/// Whether the functions take an object: numbers, arrays of ours and of NumPy, and objects with the interface. Others are asked next.
+fn is_operand(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     if object.is_exact_instance_of::<UsmNdarray>() {
         return Ok(true);
     }
-    let class = object.get_type();
-    let module = class.module()?;
-    if module == "builtins" {
-        return Ok(super::arguments::python_number(object)?.is_some());
-    }
-    if module == "numpy" || is_numpy(object)? {
+    if super::arguments::python_number(object)?.is_some() {
         return Ok(true);
     }
-    if !reflected.is_empty() && object.hasattr(reflected)? {
-        return Ok(false);
+    if is_builtin(object) {
+        // Lists would be asked next, and repeat themselves as often as an array without axes says.
+        return match object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
+            true => Err(type_error!(
+                "found a {}, allowed are numbers and arrays; usm.tensor.asarray makes an array of it",
+                type_name(object)
+            )),
+            false => Ok(false),
+        };
     }
-    Ok(array_if_usm(object)?.is_some())
+    if object.get_type().module()? == "numpy" || is_numpy(object)? {
+        return Ok(true);
+    }
+    if array_if_usm(object)?.is_some() {
+        return Ok(true);
+    }
+    Ok(false)
 }
 
 /// What NumPy's protocols give for a call of one of its functions with an array among its operands: the function of that name of

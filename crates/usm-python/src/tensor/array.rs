@@ -549,16 +549,22 @@ impl UsmNdarray {
     fn __pow__<'py>(
         slf: &Bound<'py, Self>,
         other: &Bound<'py, PyAny>,
-        _modulo: Option<&Bound<'py, PyAny>>,
+        modulo: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        if modulo.is_some() {
+            return Ok(slf.py().NotImplemented().into_bound(slf.py()));
+        }
         Binary::Power.apply(slf, other)
     }
 
     fn __rpow__<'py>(
         slf: &Bound<'py, Self>,
         other: &Bound<'py, PyAny>,
-        _modulo: Option<&Bound<'py, PyAny>>,
+        modulo: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        if modulo.is_some() {
+            return Ok(slf.py().NotImplemented().into_bound(slf.py()));
+        }
         Binary::Power.reflected(slf, other)
     }
 

@@ -7,13 +7,14 @@ use pyo3::exceptions::PyValueError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyString, PyTuple};
-use usm_array::usm_core::{BackendId, DeviceType, UsmKind};
-use usm_array::{Axes, Conversion, DefaultDtypes, UsmArray, coerced_kind};
+use usm_array::usm_core::fork::is_forked_child;
+use usm_array::usm_core::{BackendId, DeviceType, Error as CoreError, UsmKind};
+use usm_array::{Axes, Conversion, DefaultDtypes, Order, UsmArray, coerced_kind};
 
 use super::operand::{Operand, same_queue};
 use super::{arguments, construct, numbers};
 use crate::buffer_export;
-use crate::errors::OrRaise;
+use crate::errors::{OrRaise, ToPyErr};
 use crate::interface::import::{array_if_usm, no_usm};
 use crate::memory;
 use crate::objects::UsmNdarray;
@@ -188,7 +189,16 @@ pub(crate) fn new(
     arguments::read_shape(shape, &mut sizes)?;
     let dtype = arguments::explicit_dtype(dtype, &|| DefaultDtypes::WITH_FP64)?;
     let queue = first.get().array().queue();
-    construct::in_new_memory(py, UsmArray::builder(&sizes, dtype), kind, queue).map(UsmNdarray::from_array)
+    // As all functions of elements: what the operands have in common is kept.
+    let is_column_major = operands.iter_borrowed().all(|operand| {
+        operand.cast_exact::<UsmNdarray>().map_or(true, |operand| {
+            let array = operand.get().array();
+            array.shape() == &sizes[..] && array.is_f_contiguous_only()
+        })
+    });
+    let order = if is_column_major { Order::F } else { Order::C };
+    construct::in_new_memory(py, UsmArray::builder(&sizes, dtype).order(order), kind, queue)
+        .map(UsmNdarray::from_array)
 }
 
 /// Memory of a device that host code reaches, for NumPy: that of a CPU.
@@ -263,13 +273,15 @@ pub(crate) fn span<'py>(array: &Bound<'py, UsmNdarray>) -> PyResult<(Bound<'py, 
 #[pyo3(name = "_publish")]
 pub(crate) fn publish(array: &Bound<'_, UsmNdarray>) -> PyResult<()> {
     let (py, array) = (array.py(), array.get().array());
-    if array.device().backend_id() == BackendId::Cuda {
+    let backend = array.device().backend_id();
+    if backend != BackendId::Host && is_forked_child() {
+        return Err(CoreError::ForkedRuntime.to_py_err());
+    }
+    if backend == BackendId::Cuda {
         return array.buffer().publish_in_order().or_raise();
     }
-    if !array.is_host_reachable() {
-        py.detach(|| array.wait()).or_raise()?;
-    }
-    array.buffer().publish().or_raise()
+    // Work of others may need the interpreter to complete.
+    py.detach(|| array.wait().and_then(|()| Ok(array.buffer().publish()?))).or_raise()
 }
 
 /// _cuda_stream(array)

@@ -18,7 +18,6 @@ imported before the first computation on such memory.
 |---|---|
 | ``_table`` | names, parameters and documentation of all functions |
 | ``_functions`` | the functions, made of the table's rows |
-| ``_operators`` | what the operators of arrays call |
 | ``_protocols`` | ``__array_ufunc__`` and ``__array_function__`` of NumPy |
 | ``_choice`` | which provider computes |
 | ``_numpy``, ``_dpnp``, ``_cuda`` | the providers; ``_library`` has what the last two share |

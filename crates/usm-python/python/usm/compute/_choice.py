@@ -142,6 +142,8 @@ class use_provider:
     __slots__ = ("_token",)
 
     def __init__(self, name: str | None) -> None:
+        if name is not None and not isinstance(name, str):
+            raise TypeError(f"name: found a {type(name).__name__}, allowed are a str and None")
         if name is not None:
             if name not in _KNOWN:
                 raise ValueError(f"name: found {name!r}, allowed are {', '.join(map(repr, sorted(_KNOWN)))} and None")
@@ -150,11 +152,15 @@ class use_provider:
         self._token: Token[str | None] | None = _chosen.set(name)
 
     def __enter__(self) -> None:
-        return None
+        if self._token is None:
+            raise RuntimeError("use_provider: this choice is over; make a new one for each with statement")
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._token is not None:
-            _chosen.reset(self._token)
-            self._token = None
+            token, self._token = self._token, None
+            try:
+                _chosen.reset(token)
+            except ValueError:  # left in another context, as by a generator that somebody else closes
+                pass

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from .._usm import usm_ndarray
-from ._provider import Computed, Provider, results
+from ._provider import Computed, Provider, assigned, results
 from ._table import Function
 
 __all__ = ["LibraryProvider", "Plain"]
@@ -103,7 +103,7 @@ class LibraryProvider(Provider):
         return assigned(out[0], value) if out else value
 
     def numpy_function(
-        self, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], like: usm_ndarray
+        self, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], arrays: tuple[Any, ...]
     ) -> Any:
         home = function.__module__.removeprefix("numpy").removeprefix(".")
         module = getattr(self.module, home, None) if home in ("linalg", "fft") else self.module
@@ -119,15 +119,7 @@ class LibraryProvider(Provider):
             return value
 
         out = keywords.pop("out", None)
-        with self.order((like,)):
+        with self.order(arrays):
             value = self.prepared(theirs)(*view(arguments), **{name: view(value) for name, value in keywords.items()})
-            value = results(value, lambda value: self.ours(value, (like,)))
+            value = results(value, lambda value: self.ours(value, arrays))
         return value if out is None else assigned(out, value)
-
-
-def assigned(out: usm_ndarray, value: usm_ndarray) -> usm_ndarray:
-    """`out` with the elements of a result of the same shape."""
-    if out.shape != value.shape:
-        raise ValueError(f"out: found shape {out.shape}, allowed is {value.shape}, that of the result")
-    out[...] = value
-    return out

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any
 
 from .._usm import _host_memory, _new, asarray, asnumpy, usm_ndarray
-from ._provider import Computed, Provider, results
+from ._provider import Computed, Provider, assigned, check_shape, results
 from ._table import Function
 
 __all__ = ["NumpyProvider", "np"]
@@ -44,6 +44,7 @@ class NumpyProvider(Provider):
     def __init__(self, memory: str) -> None:
         super().__init__(memory)
         self.is_copy = memory == "protected"
+        self.ufuncs: dict[Any, Computed] = {}
         if self.is_copy:
             self.view: Callable[[usm_ndarray], Any] = asnumpy
         else:
@@ -102,7 +103,10 @@ class NumpyProvider(Provider):
 
         def compute(operands: tuple[Any, ...], keywords: Any, out: Any) -> Any:
             views = self.views(operands)
+            shapes = {view.shape for view in views if isinstance(view, np.ndarray)}
+            shape = shapes.pop() if len(shapes) == 1 else np.broadcast(*views).shape
             if out is not None:
+                check_shape(out, shape)
                 target = self.target(out)
                 ufunc(*views, out=target)
                 return self.done(operands, None, target, out)
@@ -110,8 +114,6 @@ class NumpyProvider(Provider):
             dtype = types.get(key)
             if dtype is None:
                 dtype = types[key] = _result_dtype(ufunc, key)
-            shapes = {view.shape for view in views if isinstance(view, np.ndarray)}
-            shape = shapes.pop() if len(shapes) == 1 else np.broadcast(*views).shape
             ours, target = self.new(operands, shape, dtype)
             ufunc(*views, out=target)
             return self.done(operands, ours, target)
@@ -125,10 +127,7 @@ class NumpyProvider(Provider):
             """Integers are integers already."""
             if operands[0].dtype.kind not in "biu":
                 return compute(operands, keywords, out)
-            if out is None:
-                return operands[0].copy()
-            out[...] = operands[0]
-            return out
+            return operands[0].copy() if out is None else assigned(out, operands[0])
 
         return of_integers
 
@@ -167,6 +166,8 @@ class NumpyProvider(Provider):
     def _cumulative(self, name: str, theirs: Any) -> Computed:
         def compute(operands: tuple[Any, ...], keywords: Any, out: Any) -> Any:
             x, axis = self.view(operands[0]), keywords["axis"]
+            if x.ndim == 0 and axis is not None:
+                raise np.exceptions.AxisError(axis, 0)
             if axis is None:
                 if x.ndim > 1:
                     raise ValueError(f"{name}: found {x.ndim} axes, and which one to go along is not given; pass axis=")
@@ -194,9 +195,11 @@ class NumpyProvider(Provider):
             x, low, high = self.views(operands)
             low, high = _bound(low, x.dtype), _bound(high, x.dtype)
             shape = np.broadcast(*(operand for operand in (x, low, high) if operand is not None)).shape
+            if out is not None:
+                check_shape(out, shape)
             ours, target = (None, self.target(out)) if out is not None else self.new(operands, shape, x.dtype)
             if low is None and high is None:
-                target[...] = x
+                np.copyto(target, x, casting="same_kind")
             else:
                 np.clip(x, low, high, out=target)
             return self.done(operands, ours, target, out)
@@ -206,11 +209,13 @@ class NumpyProvider(Provider):
     def _matmul(self, name: str, theirs: Any) -> Computed:
         def compute(operands: tuple[Any, ...], keywords: Any, out: Any) -> Any:
             x1, x2 = (np.asarray(view) for view in self.views(operands))
+            shape = _matmul_shape(x1, x2)
             if out is not None:
+                check_shape(out, shape)
                 target = self.target(out)
                 np.matmul(x1, x2, out=target)
                 return self.done(operands, None, target, out)
-            ours, target = self.new(operands, _matmul_shape(x1, x2), _result_dtype(np.matmul, [x1.dtype, x2.dtype]))
+            ours, target = self.new(operands, shape, _result_dtype(np.matmul, [x1.dtype, x2.dtype]))
             np.matmul(x1, x2, out=target)
             return self.done(operands, ours, target)
 
@@ -244,10 +249,7 @@ class NumpyProvider(Provider):
         def compute(operands: tuple[Any, ...], keywords: Any, out: Any) -> Any:
             value = theirs(*self.views(operands), **(keywords or {}))
             value = results(value, lambda value: self.given(operands, value))
-            if out is None:
-                return value
-            out[...] = value
-            return out
+            return value if out is None else assigned(out, value)
 
         return compute
 
@@ -260,55 +262,50 @@ class NumpyProvider(Provider):
 
     def ufunc(self, ufunc: Any, method: str, operands: tuple[Any, ...], keywords: dict[str, Any], out: Any) -> Any:
         if method == "__call__" and ufunc.nout == 1 and ufunc.signature is None and not keywords:
-            key = ("", ufunc)
-            computed = self.functions.get(key)  # type: ignore[call-overload]
+            computed = self.ufuncs.get(ufunc)
             if computed is None:
-                computed = self._elementwise(ufunc)
-                self.functions[key] = computed  # type: ignore[index]
-            return computed(operands, None, out[0] if out else None)
-        if method == "at":
-            views = self.views(operands)
-            ufunc.at(*views, **keywords)
-            if self.is_copy:
-                operands[0][...] = views[0]
-            return None
-        views = self.views(operands)
-        if out:
-            targets = tuple(self.target(target) if type(target) is usm_ndarray else target for target in out)
-            keywords = keywords | {"out": targets}
-        value = getattr(ufunc, method)(*views, **keywords)
-        if out:
-            if self.is_copy:
-                for target, theirs in zip(out, targets, strict=True):
-                    if type(target) is usm_ndarray:
-                        target[...] = theirs
-            given = [target for target in out if target is not None]
-            if len(given) == len(out):
-                return given[0] if len(given) == 1 else tuple(given)
-        return results(value, lambda value: self.given(operands, value))
+                computed = self.ufuncs[ufunc] = self._elementwise(ufunc)
+            if out is None or type(out[0]) is usm_ndarray:
+                return computed(operands, None, out[0] if out else None)
+        arrays = tuple(operand for operand in (*operands, *(out or ())) if type(operand) is usm_ndarray)
+        if out is not None:
+            keywords = keywords | {"out": out}
+        return self.numpy_function(getattr(ufunc, method), operands, keywords, arrays)
 
     def numpy_function(
-        self, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], like: usm_ndarray
+        self, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], arrays: tuple[Any, ...]
     ) -> Any:
-        written: list[tuple[Any, Any]] = []
+        views: dict[int, tuple[usm_ndarray, Any]] = {}
 
-        def theirs(value: Any) -> Any:
+        def view(value: Any) -> Any:
             if type(value) is usm_ndarray:
-                view = self.view(value)
-                if self.is_copy and value is keywords.get("out"):
-                    written.append((value, view))
-                return view
+                if id(value) not in views:
+                    views[id(value)] = (value, self.view(value))
+                return views[id(value)][1]
             if type(value) in (list, tuple):
-                return type(value)(theirs(item) for item in value)
+                return type(value)(view(item) for item in value)
             return value
 
-        converted = {name: theirs(value) for name, value in keywords.items()}
-        value = function(*theirs(arguments), **converted)
-        for ours, view in written:
-            ours[...] = view
-        if type(keywords.get("out")) is usm_ndarray:
-            return keywords["out"]
-        return results(value, lambda value: self.given((like,), value))
+        def same(value: Any) -> Any:
+            """Our array for the view of one that was given, as `out` is, and NumPy's own `out`."""
+            out = named.get("out")
+            if (
+                any(value is target for target in (out if type(out) is tuple else (out,)))
+                and id(value) not in theirs_of_ours
+            ):
+                return value
+            given = next((ours for ours, theirs in views.values() if theirs is value), None)
+            return self.given(arrays, value) if given is None else given
+
+        converted, named = view(arguments), {name: view(value) for name, value in keywords.items()}
+        theirs_of_ours = {id(theirs) for _, theirs in views.values()}
+        # A copy of protected memory goes back where the function has changed it.
+        before = [(ours, theirs, theirs.copy()) for ours, theirs in views.values()] if self.is_copy else []
+        value = function(*converted, **named)
+        for ours, theirs, earlier in before:
+            if theirs.tobytes() != earlier.tobytes():
+                ours[...] = theirs
+        return results(value, same)
 
 
 def _of_two(ufunc: Any, view: Callable[[usm_ndarray], Any], general: Computed) -> Computed:

@@ -11,6 +11,7 @@ from .._usm import _place, usm_ndarray
 from ._choice import provider_for
 from ._functions import function
 from ._numpy import np
+from ._provider import assigned
 from ._table import FUNCTIONS
 
 __all__ = ["array_function", "array_ufunc"]
@@ -61,23 +62,21 @@ def array_ufunc(
     plain = method == "__call__" and not keywords and getattr(np, ufunc.__name__, None) is ufunc
     if plain and (out is None or (len(out) == 1 and type(out[0]) is usm_ndarray)):
         target = None if out is None else out[0]
-        if name in FUNCTIONS and ufunc.nout == 1:
+        if name in FUNCTIONS and FUNCTIONS[name].kind in ("unary", "binary", "matmul") and ufunc.nout == 1:
             return function("", name)(*inputs, out=target)
         if name in _NATIVE:
             _, operands = _place(inputs, target)
             value = _native(name, operands)
-            if target is None:
-                return value
-            target[...] = value
-            return target
+            return value if target is None else assigned(target, value)
         if name == "divmod" and out is None:
-            return divmod(inputs[0], inputs[1])
-    targets = [target for target in out or () if type(target) is usm_ndarray]
-    given = tuple(operand for operand in inputs if type(operand) is usm_ndarray) + tuple(targets)
-    memory, _ = _place(given, targets[0] if targets else None)
-    # Arguments of methods such as `reduceat`, and lists, are NumPy's to read.
+            return function("", "floor_divide")(*inputs), function("", "remainder")(*inputs)
+    given = tuple(_arrays((inputs, keywords, out)))
+    memory, _ = _place(given, next((target for target in out or () if type(target) is usm_ndarray), None))
     provider = provider_for(memory)
-    if out is not None and not targets and not _reaches(memory):
+    if method == "__call__" and not keywords:
+        # Arrays of NumPy go beside ours; other arguments, such as those of `reduceat`, are NumPy's to read.
+        inputs = tuple(_beside(given[0], operand) if isinstance(operand, np.ndarray) else operand for operand in inputs)
+    if provider.name != "numpy" and any(isinstance(target, np.ndarray) for target in out or ()):
         raise TypeError(
             f"{name}: out: found an array of NumPy, allowed are arrays in the memory of the operands; {_HINT}"
         )
@@ -96,11 +95,6 @@ def _native(name: str, operands: tuple[Any, ...]) -> Any:
     return getattr(ut, name)(*operands)
 
 
-def _reaches(memory: str) -> bool:
-    """Whether host code reads the memory itself."""
-    return memory.removesuffix("-narrow") in ("host", "sycl-shared", "cuda-shared", "protected", "sycl-cpu")
-
-
 def _is_external(operand: Any) -> bool:
     """Whether an operand is of a library with operators of its own, other than NumPy."""
     kind = type(operand)
@@ -112,19 +106,19 @@ def _is_external(operand: Any) -> bool:
     )
 
 
-def _first(value: Any) -> usm_ndarray | None:
-    """The first array of ours in arguments."""
+def _arrays(value: Any) -> list[usm_ndarray]:
+    """All arrays of ours in arguments."""
     if type(value) is usm_ndarray:
-        return value
+        return [value]
     if isinstance(value, dict):
-        value = value.values()
-    elif not isinstance(value, (tuple, list)):
-        return None
-    for item in value:
-        found = _first(item)
-        if found is not None:
-            return found
-    return None
+        value = tuple(value.values())
+    if not isinstance(value, (tuple, list)):
+        return []
+    return [array for item in value for array in _arrays(item)]
+
+
+#: How NumPy's functions call the argument that comes first here.
+_FIRST = ("a", "m", "A", "arr", "prototype", "ar")
 
 
 def array_function(
@@ -135,13 +129,20 @@ def array_function(
         return NotImplemented
     replaced = _REPLACED.get(func)
     if replaced is not None:
-        return replaced(array, *arguments, **keywords)
-    like = _first((arguments, keywords))
-    if like is None:
-        raise TypeError(f"{func.__name__}: no counterpart for like=; {_HINT}")
-    memory, _ = _place((like,), None)
+        named = dict(keywords)
+        first = [named.pop(name) for name in _FIRST if name in named and not arguments]
+        try:
+            return replaced(array, *first, *arguments, **named)
+        except TypeError as error:
+            # Arguments that this package does not have; the library may.
+            if "argument" not in str(error):
+                raise
+    arrays = tuple(_arrays((arguments, keywords)))
+    if not arrays:
+        raise TypeError(f"{func.__name__}: no counterpart for like= with these arguments; {_HINT}")
+    memory, _ = _place(arrays, None)
     provider = provider_for(memory)
-    value = provider.numpy_function(func, arguments, dict(keywords), like)
+    value = provider.numpy_function(func, arguments, dict(keywords), arrays)
     if value is NotImplemented:
         raise TypeError(
             f"numpy.{func.__name__}: {provider.name}, which computes on this memory, has no such function; {_HINT}"
@@ -162,6 +163,31 @@ def _creation(name: str) -> Callable[..., Any]:
         return getattr(ut, name)(*arguments, **_where(array, keywords))
 
     return create
+
+
+def _array(
+    array: usm_ndarray,
+    obj: Any,
+    dtype: Any = None,
+    *,
+    copy: bool | None = True,
+    order: Any = "K",
+    subok: bool = False,
+    ndmin: int = 0,
+    **where: Any,
+) -> Any:
+    made = ut.asarray(obj, dtype=dtype, copy=copy or None, order=order, **_where(array, where))
+    return made.reshape((1,) * (ndmin - made.ndim) + made.shape) if made.ndim < ndmin else made
+
+
+def _asarray(
+    array: usm_ndarray, obj: Any, dtype: Any = None, order: Any = None, *, copy: bool | None = None, **where: Any
+) -> Any:
+    return ut.asarray(obj, dtype=dtype, copy=copy, order=order or "K", **_where(array, where))
+
+
+def _eye(array: usm_ndarray, N: int, M: int | None = None, k: int = 0, dtype: Any = float, **where: Any) -> Any:
+    return ut.eye(N, M, k=k, dtype=dtype, **_where(array, where))
 
 
 def _like(name: str) -> Callable[..., Any]:
@@ -193,28 +219,28 @@ def _method(name: str) -> Callable[..., Any]:
 def _same(name: str) -> Callable[..., Any]:
     def call(array: usm_ndarray, *arguments: Any, **keywords: Any) -> Any:
         keywords = {key: value for key, value in keywords.items() if value is not np._NoValue}
+        arguments = tuple(_beside(array, item) if isinstance(item, np.ndarray) else item for item in arguments)
         return getattr(ut, name)(*arguments, **keywords)
 
     return call
 
 
-def _concatenate(array: usm_ndarray, arrays: Any, axis: int | None = 0, out: Any = None, **keywords: Any) -> Any:
-    value = ut.concat([_beside(array, item) for item in arrays], axis=axis)
-    dtype = keywords.get("dtype")
-    if dtype is not None:
-        value = ut.astype(value, dtype)
-    if out is None:
-        return value
-    out[...] = value
-    return out
+def _joined(join: Callable[..., Any]) -> Callable[..., Any]:
+    def call(
+        array: usm_ndarray,
+        arrays: Any,
+        axis: int | None = 0,
+        out: Any = None,
+        *,
+        dtype: Any = None,
+        casting: Any = "same_kind",
+    ) -> Any:
+        value = join([_beside(array, item) for item in arrays], axis=axis)
+        if dtype is not None:
+            value = ut.astype(value, dtype, casting=casting)
+        return value if out is None else assigned(out, value)
 
-
-def _stack(array: usm_ndarray, arrays: Any, axis: int = 0, out: Any = None, **keywords: Any) -> Any:
-    value = ut.stack([_beside(array, item) for item in arrays], axis=axis)
-    if out is None:
-        return value
-    out[...] = value
-    return out
+    return call
 
 
 def _beside(array: usm_ndarray, item: Any) -> Any:
@@ -235,6 +261,8 @@ def _transpose(array: usm_ndarray, x: Any, axes: Any = None) -> Any:
 
 
 def _where_(array: usm_ndarray, condition: Any, *choices: Any) -> Any:
+    choices = tuple(_beside(array, item) if isinstance(item, np.ndarray) else item for item in choices)
+    condition = _beside(array, condition)
     return ut.where(condition, *choices) if choices else ut.nonzero(condition)
 
 
@@ -260,13 +288,10 @@ def _reshape(array: usm_ndarray, x: Any, shape: Any, order: Any = "C", *, copy: 
 
 #: Functions of NumPy that this package has itself, or whose results are views.
 _REPLACED: dict[Any, Callable[..., Any]] = {
-    **{
-        getattr(np, name): _creation(name)
-        for name in ("arange", "asarray", "empty", "eye", "full", "linspace", "ones", "zeros")
-        if hasattr(np, name)
-    },
-    np.array: lambda array, obj, **keywords: ut.asarray(obj, copy=True, **_where(array, keywords)),
-    np.asanyarray: _creation("asarray"),
+    **{getattr(np, name): _creation(name) for name in ("arange", "empty", "full", "linspace", "ones", "zeros")},
+    np.array: _array,
+    np.asarray: _asarray,
+    np.asanyarray: _asarray,
     **{getattr(np, name): _like(name) for name in ("empty_like", "full_like", "ones_like", "zeros_like")},
     **{getattr(np, name): _method(name) for name in ("all", "any", "max", "min", "sum", "nonzero", "squeeze", "ravel")},
     np.amax: _method("max"),
@@ -300,14 +325,15 @@ _REPLACED: dict[Any, Callable[..., Any]] = {
         )
     },
     np.broadcast_to: _broadcast_to,
-    np.concatenate: _concatenate,
+    np.eye: _eye,
+    np.concatenate: _joined(ut.concat),
     np.copy: _copy,
     np.ndim: lambda array, x: x.ndim,
     np.permute_dims: _transpose,
     np.reshape: _reshape,
     np.shape: _shape,
     np.size: _size,
-    np.stack: _stack,
+    np.stack: _joined(ut.stack),
     np.take: _take,
     np.transpose: _transpose,
     np.where: _where_,

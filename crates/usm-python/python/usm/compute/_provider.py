@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._usm import usm_ndarray
+from .._usm import can_cast, usm_ndarray
 from ._table import Function
 
-__all__ = ["Computed", "Provider", "results"]
+__all__ = ["Computed", "Provider", "assigned", "check_shape", "results"]
 
 #: Computes a function: the operands as ``_usm._place`` gives them, keywords or None, and `out`.
 Computed = Callable[[tuple[Any, ...], "dict[str, Any] | None", Any], Any]
@@ -50,9 +50,9 @@ class Provider:
         raise NotImplementedError
 
     def numpy_function(
-        self, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], like: usm_ndarray
+        self, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], arrays: tuple[Any, ...]
     ) -> Any:
-        """A function of NumPy on arguments with arrays in them, or NotImplemented."""
+        """A function of NumPy on arguments with these arrays in them, or NotImplemented."""
         raise NotImplementedError
 
 
@@ -64,3 +64,18 @@ def results(value: Any, ours: Callable[[Any], Any]) -> Any:
     if isinstance(value, list):
         return [results(item, ours) for item in value]
     return ours(value)
+
+
+def check_shape(out: usm_ndarray, shape: tuple[int, ...]) -> None:
+    """Refuses an `out` to which the result would be broadcast."""
+    if out.shape != shape:
+        raise ValueError(f"out: found shape {out.shape}, allowed is {shape}, that of the result")
+
+
+def assigned(out: usm_ndarray, value: Any) -> usm_ndarray:
+    """`out` with the elements of a result, of its shape and of no higher kind of dtype."""
+    check_shape(out, value.shape)
+    if not can_cast(value.dtype, out.dtype, casting="same_kind"):
+        raise TypeError(f"out: found elements of {out.dtype}, allowed are those that hold {value.dtype}")
+    out[...] = value
+    return out

@@ -69,7 +69,7 @@ def squeeze(self: usm_ndarray, axis: Any = None) -> usm_ndarray:
     return _usm.squeeze(self, axis)
 
 
-def take(self: usm_ndarray, indices: Any, axis: int | None = None, out: Any = None, mode: Any = "wrap") -> usm_ndarray:
+def take(self: usm_ndarray, indices: Any, axis: int | None = None, out: Any = None, mode: Any = "raise") -> usm_ndarray:
     """Elements by their indices along an axis, as :func:`usm.tensor.take`."""
     if axis is None and self.ndim != 1:
         self, axis = self.reshape(-1), 0
@@ -99,8 +99,11 @@ def argsort(self: usm_ndarray, axis: int = -1, *, descending: bool = False, stab
 
 def dot(self: usm_ndarray, other: Any) -> usm_ndarray:
     """The matrix product, or the product with a number."""
-    is_number = not hasattr(other, "ndim") or other.ndim == 0 or self.ndim == 0
-    return _computed("multiply" if is_number else "matmul")(self, other)
+    if not hasattr(other, "ndim") or other.ndim == 0 or self.ndim == 0:
+        return _computed("multiply")(self, other)
+    if other.ndim < 3:
+        return _computed("matmul")(self, other)
+    return _computed("tensordot")(self, other, axes=((-1,), (-2,)))
 
 
 def clip(self: usm_ndarray, min: Any = None, max: Any = None, *, out: Any = None) -> usm_ndarray:
@@ -187,6 +190,8 @@ def _native(name: str, what: str) -> Callable[..., usm_ndarray]:
         result = function(self, axis=axis, keepdims=keepdims)
         if out is None:
             return result
+        if out.shape != result.shape:
+            raise ValueError(f"out: found shape {out.shape}, allowed is {result.shape}, that of the result")
         out[...] = result
         found: usm_ndarray = out
         return found
