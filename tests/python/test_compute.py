@@ -9,6 +9,7 @@ import usm.compute
 import usm.tensor as ut
 from usm.compute._table import FFT, FUNCTIONS, LINALG
 
+from support import children, requirements
 from support.process import check as run
 
 # NumPy warns of results that are no numbers.
@@ -536,3 +537,121 @@ def test_narrow_dtypes_are_computed_in_float32(made, numpy, dtype):
     assert numpy.add(a, a).dtype == a.dtype
     ones = ut.astype(made(numpy.ones(1000))[0], dtype)
     assert ut.mean(ones).item() == 1
+
+
+def test_out_is_neither_broadcast_to_nor_truncated(made):
+    a, n = made([1.5, 2.5])
+    for compute in (
+        lambda out: ut.add(a, 1, out=out),
+        lambda out: ut.clip(a, 0, 2, out=out),
+        lambda out: ut.rsqrt(a, out=out),
+        lambda out: ut.round(a, out=out),
+    ):
+        wide, _ = made([[0.0, 0]] * 3)
+        with pytest.raises(ValueError):
+            compute(wide)
+        integers, _ = made([0, 0])
+        with pytest.raises((TypeError, ValueError)):
+            compute(integers)
+        assert wide.tolist() == [[0, 0]] * 3 and integers.tolist() == [0, 0]
+
+
+def test_results_keep_a_column_major_order(made):
+    a, n = made([[1.0, 2, 3], [4, 5, 6]])
+    assert (a.T + 1).flags.f_contiguous and ut.sin(a.T).flags.f_contiguous and (a + 1).flags.c_contiguous
+
+
+def test_the_third_argument_of_pow_is_refused(made):
+    with pytest.raises(TypeError):
+        pow(made([2, 3])[0], 2, 5)
+
+
+def test_numbers_of_subclasses_are_operands(made):
+    import enum
+
+    class Two(enum.IntEnum):
+        TWO = 2
+
+    a, n = made([1, 2])
+    assert (a + Two.TWO).tolist() == [3, 4] and (Two.TWO * a).tolist() == [2, 4]
+
+
+def test_lists_are_no_operands(made):
+    zero_axes, _ = made(3)
+    with pytest.raises(TypeError, match="asarray makes an array of it"):
+        _ = zero_axes * [1, 2]
+
+
+def test_arrays_of_dpnp_are_operands(made, dpt):
+    a, n = made([1.0, 2])
+    if usm._usm._place((a,), None)[0] not in ("sycl", "sycl-cpu"):
+        return
+    theirs = dpt.asarray([3.0, 4.0], sycl_queue=a.sycl_queue)
+    assert (a + theirs).tolist() == [4, 6] and type(a @ theirs) is ut.usm_ndarray
+
+
+def test_a_choice_that_ends_in_another_thread(numpy):
+    def lines():
+        with ut.use_provider("numpy"):
+            yield
+
+    begun = lines()
+    next(begun)
+    thread = threading.Thread(target=begun.close)
+    thread.start()
+    thread.join()
+    usm.compute.use_provider(None)
+    choice = ut.use_provider("numpy")
+    with choice:
+        pass
+    with pytest.raises(RuntimeError), choice:
+        pass
+
+
+def test_device_memory_of_sycl_in_several_threads():
+    """dpnp's tasks need the interpreter, and operations of other threads wait for them with the runtime's lock held."""
+    requirements.module("dpnp", required=requirements.REQUIRE_PEERS)
+    children.run(
+        "sycl",
+        """
+        a = array(5000, "f4")
+        x = array(5000, "f4")
+        ends = time.monotonic() + 5
+
+        def add():
+            global x
+            while time.monotonic() < ends:
+                x += 1
+
+        def read():
+            while time.monotonic() < ends:
+                x.sum().item(), x[0].item(), x.tolist()
+
+        threads = [threading.Thread(target=f) for f in (add, add, read, read)]
+        for thread in threads:
+            thread.start()
+        while time.monotonic() < ends:
+            ut.fft.fft(a * 2)
+        for thread in threads:
+            thread.join()
+        """,
+    )
+
+
+def test_a_forked_child_is_told():
+    requirements.module("dpnp", required=requirements.REQUIRE_PEERS)
+    children.run(
+        "sycl",
+        """
+        x = array(10)
+        (x + 1).tolist()
+        child = os.fork()
+        if child == 0:
+            try:
+                x + 1
+            except usm.UsmError as error:
+                os._exit(0 if "forked" in str(error) else 2)
+            os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        """,
+    )

@@ -5,6 +5,7 @@ import operator
 import pytest
 from test_compute import same
 
+import usm.compute
 import usm.tensor as ut
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -132,3 +133,58 @@ def test_external_classes_are_asked(made, numpy):
 
     a, _ = made([1.0, 2])
     assert numpy.add(a, Theirs()) == "theirs" and numpy.concatenate([a, Theirs()]) == "theirs"
+
+
+def test_functions_that_write_to_their_arguments(made, numpy):
+    """Protected memory is computed on a copy, which goes back."""
+    memory = usm_memory(made([1.0])[0])
+    if usm.compute._choice.provider_for(memory).name != "numpy":
+        a, n = made([[1.0, 2], [3, 4]])
+        (a + 1).tolist()
+        a.flags.writable = False
+        with pytest.raises((ValueError, TypeError)):
+            numpy.copyto(a, 1.0)
+        assert a.tolist() == n.tolist()
+        return
+    a, n = made([[1.0, 2], [3, 4]])
+    numpy.copyto(a, 9.0)
+    assert a.tolist() == [[9, 9], [9, 9]]
+    numpy.fill_diagonal(a, 5)
+    assert a.tolist() == [[5, 9], [9, 5]]
+    assert numpy.clip(a, 6, 8, out=a) is a and a.tolist() == [[6, 8], [8, 6]]
+    numpy.cumsum(a, 0, None, a)
+    assert a.tolist() == [[6, 8], [14, 14]]
+    a.flags.writable = False
+    with pytest.raises(ValueError, match="read-only"):
+        numpy.copyto(a, 1.0)
+
+
+def test_divmod_with_numpy_on_the_left(made, numpy):
+    a, n = made([2.0, 3])
+    for left in (numpy.float64(7), numpy.asarray([7.0, 8])):
+        for found, expected in zip(divmod(left, a), divmod(left, n), strict=True):
+            same(found, expected, a)
+
+
+def test_more_arguments_of_numpy(made, numpy):
+    a, n = made([[1.0, 2], [3, 4]])
+    same(numpy.sum(a=a), numpy.asarray(n.sum()), a)
+    same(numpy.stack([a, a], dtype="float32"), numpy.stack([n, n], dtype="float32"), a)
+    same(numpy.where(n > 2, a, a), numpy.where(n > 2, n, n), a)
+    same(numpy.vecdot(a, a), numpy.vecdot(n, n), a)
+    same(numpy.fmax(n, a), n, a)
+    same(numpy.array([1, 2], "float32", like=a), numpy.array([1, 2], "float32"), a)
+    same(numpy.eye(2, like=a), numpy.eye(2), a)
+    with pytest.raises(ValueError):
+        numpy.concatenate([a, a], out=made(numpy.zeros((5, 2)))[0])
+
+
+def test_the_kind_follows_from_all_arguments(queue, numpy, made, usm_type):
+    if usm_type != "device":
+        pytest.skip("the kinds are given here")
+    host, shared = (ut.ones((2, 2), usm_type=kind, sycl_queue=queue) for kind in ("host", "shared"))
+    assert numpy.dot(host, shared).usm_type == "shared"
+    other = ut.ones((2, 2), usm_type="host", sycl_queue="host")
+    if other.sycl_queue != host.sycl_queue:
+        with pytest.raises(ut.ExecutionPlacementError):
+            numpy.dot(host, other)

@@ -16,6 +16,10 @@ __all__ = ["LibraryProvider", "Plain"]
 Plain = Callable[..., Any]
 
 
+#: Functions of NumPy that write to their first argument.
+_WRITE = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"})
+
+
 def _is_apart(out: usm_ndarray, operand: Any) -> bool:
     """Whether an operand lies exactly where `out` does, or nowhere near."""
     if type(operand) is not usm_ndarray or operand is out:
@@ -110,6 +114,9 @@ class LibraryProvider(Provider):
         theirs = getattr(module, function.__name__, None)
         if theirs is None:
             return NotImplemented
+
+        if function.__name__ in _WRITE and arguments and not arrays[0].flags.writable:
+            raise ValueError(f"{function.__name__}: found a read-only array, allowed are writable ones")
 
         def view(value: Any) -> Any:
             if type(value) is usm_ndarray:

@@ -51,7 +51,7 @@ class NarrowProvider(Provider):
                 return results(value, lambda part: _rounded(part, dtype))
         if out is None:
             return value
-        if _is_narrow(out) and value.dtype == "float32":
+        if _is_narrow(out) and value.dtype.name == "float32":
             value = astype(value, out.dtype)
         return assigned(out, value)
 
@@ -83,4 +83,4 @@ def _deep(value: Any) -> Any:
 
 
 def _rounded(part: Any, dtype: Any) -> Any:
-    return astype(part, dtype) if type(part) is usm_ndarray and part.dtype == "float32" else part
+    return astype(part, dtype) if type(part) is usm_ndarray and part.dtype.name == "float32" else part
