@@ -46,7 +46,7 @@ fn messages_have_the_numbers() {
         refused(
             &array,
             &[all, (&[true, false]).into()],
-            "mask has size 2 where axis 1 of the array has size 3, allowed is the same size",
+            "mask has size 2 where axis 1 of the array has size 3, allowed are the same size and 0",
         );
         let many = Index::Integers { values: &[0], shape: Some(&[usize::MAX, 2]) };
         refused(

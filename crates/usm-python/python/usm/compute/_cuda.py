@@ -111,7 +111,8 @@ class CupyProvider(_CudaProvider):
     def ours(self, value: Any, operands: tuple[Any, ...]) -> Any:
         if not isinstance(value, self.cupy.ndarray):
             return value
-        array = asarray(value)
+        # DLPack, which would be asked first, does not name the stream, and so not the queue.
+        array = asarray(_Described(value, value.__cuda_array_interface__))
         array._provided = value
         return self.beside(array, operands)
 
@@ -211,18 +212,19 @@ class _TorchStream(local):
 
 
 class _Described:
-    """A tensor of PyTorch, whose interface does not name the stream itself."""
+    """An array by its interface alone."""
 
-    __slots__ = ("__cuda_array_interface__", "tensor")
+    __slots__ = ("__cuda_array_interface__", "array")
 
-    def __init__(self, tensor: Any, interface: dict[str, Any]) -> None:
-        self.tensor, self.__cuda_array_interface__ = tensor, interface
+    def __init__(self, array: Any, interface: dict[str, Any]) -> None:
+        self.array, self.__cuda_array_interface__ = array, interface
 
 
 def _eig(namespace: Any) -> Plain:
     def eig(x: Any) -> Any:
         found = namespace.linalg.eig(x)
-        return type(found)(*(_complex(namespace, part) for part in found))
+        parts = [_complex(namespace, part) for part in found]
+        return type(found)(*parts) if hasattr(found, "_fields") else tuple(parts)
 
     return eig
 

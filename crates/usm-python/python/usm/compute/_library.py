@@ -6,8 +6,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from .._usm import usm_ndarray
-from ._provider import Computed, Provider, assigned, results
+from .._usm import broadcast_shapes, usm_ndarray
+from ._provider import Computed, Provider, assigned, check_shape, results
 from ._table import Function
 
 __all__ = ["LibraryProvider", "Plain"]
@@ -76,22 +76,29 @@ class LibraryProvider(Provider):
         return self._computed(self.prepared(theirs), row.kind in ("unary", "binary"))
 
     def _computed(self, theirs: Plain, has_out: bool) -> Computed:
+        takes_out = has_out
+
         def compute(operands: tuple[Any, ...], keywords: dict[str, Any] | None, out: Any) -> Any:
+            nonlocal takes_out
+            if out is not None and has_out:
+                shapes = [operand.shape for operand in operands if type(operand) is usm_ndarray]
+                check_shape(out, broadcast_shapes(*shapes))
             with self.order(operands):
                 views = [self.view(operand) if type(operand) is usm_ndarray else operand for operand in operands]
-                if out is not None and has_out and all(_is_apart(out, operand) for operand in operands):
-                    return self.into(out, theirs, views, keywords)
+                if out is not None and takes_out and all(_is_apart(out, operand) for operand in operands):
+                    try:
+                        theirs(*views, out=self.view(out))
+                        return out
+                    except TypeError as error:
+                        if "'out'" not in str(error):
+                            raise
+                        takes_out = False  # the library has no such argument
                 value = results(theirs(*views, **(keywords or {})), lambda value: self.ours(value, operands))
             if out is None:
                 return value
             return assigned(out, value)
 
         return compute
-
-    def into(self, out: usm_ndarray, theirs: Plain, views: list[Any], keywords: dict[str, Any] | None) -> usm_ndarray:
-        """The result in the memory of `out`."""
-        theirs(*views, **(keywords or {}), out=self.view(out))
-        return out
 
     # Functions of NumPy that users call.
 

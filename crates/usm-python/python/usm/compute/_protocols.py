@@ -68,6 +68,8 @@ def array_ufunc(
             _, operands = _place(inputs, target)
             value = _native(name, operands)
             return value if target is None else assigned(target, value)
+        if name == "vecdot" and out is None:
+            return function("", "vecdot")(*inputs)
         if name == "divmod" and out is None:
             return function("", "floor_divide")(*inputs), function("", "remainder")(*inputs)
     given = tuple(_arrays((inputs, keywords, out)))
