@@ -102,7 +102,6 @@ DPNP = Suite(
         ARITHMETIC: [
             "test_tensor_testing.py::test_allclose_tolerance",
             "test_usm_ndarray_indexing.py::test_*_indices_oob_py_ssize_t*",
-            "test_usm_ndarray_indexing.py::test_put_along_axis_application",
         ],
         HOST_DEVICE: [
             "test_usm_ndarray_dlpack.py::test_copy_via_host",
@@ -177,7 +176,6 @@ DPNP = Suite(
             "test_usm_ndarray_indexing.py::test_advanced_integer_indexing_cast_indices",
             "test_usm_ndarray_indexing.py::test_advanced_slice11",
             "test_usm_ndarray_indexing.py::test_advanced_slice15",
-            "test_usm_ndarray_indexing.py::test_boolean_indexing_*_empty_mask",
             "test_usm_ndarray_indexing.py::test_extract_arg_validation",
             "test_usm_ndarray_indexing.py::test_place_arg_validation",
             "test_usm_ndarray_indexing.py::test_put_0d_data*",

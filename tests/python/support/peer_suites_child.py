@@ -10,7 +10,12 @@ from typing import Any, NoReturn
 
 import pytest
 
+import usm.compute
 import usm.tensor
+
+# dpnp would import dpctl, and then queues are of its class; the other run has that.
+if "dpctl" not in sys.modules:
+    usm.compute.use_provider("numpy")
 
 # Modules that their tests import at the top, private ones mostly: the other tests of a file are run all the same.
 ABSENT_MODULES = [

@@ -1,5 +1,7 @@
 """Which provider computes on which memory."""
 
+# pyright: basic
+
 from __future__ import annotations
 
 import importlib

@@ -4,6 +4,8 @@ Both work on the stream of the array's queue meanwhile, so that their work comes
 waits. Their functions are taken in the form that the package ``array-api-compat`` gives them.
 """
 
+# pyright: basic
+
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -4,6 +4,8 @@ An operand becomes an array of dpnp over the same memory, which is kept with it.
 the array of dpnp is kept with it, too, so that a chain of operations makes no array twice.
 """
 
+# pyright: basic
+
 from __future__ import annotations
 
 import _thread

@@ -1,5 +1,7 @@
 """Functions made of the rows of the table, with signatures and documentation of their own."""
 
+# pyright: basic
+
 from __future__ import annotations
 
 from collections.abc import Callable

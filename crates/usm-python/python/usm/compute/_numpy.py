@@ -4,6 +4,8 @@ Elementwise functions, reductions, cumulative functions and matrix products are 
 NumPy. Results of the other functions, those of kind ``"copied"`` in the table, are copied into USM once.
 """
 
+# pyright: basic
+
 from __future__ import annotations
 
 from collections.abc import Callable

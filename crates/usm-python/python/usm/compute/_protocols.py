@@ -1,5 +1,7 @@
 """NumPy's protocols: its functions with an array of ours among their operands (NEP 13 and NEP 18)."""
 
+# pyright: basic
+
 from __future__ import annotations
 
 from collections.abc import Callable

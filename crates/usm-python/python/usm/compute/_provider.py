@@ -1,5 +1,7 @@
 """What all providers have in common."""
 
+# pyright: basic
+
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -5,6 +5,8 @@ The standard is the array API 2025.12; the last part of each group has functions
 providers look up how to compute one by its kind.
 """
 
+# pyright: basic
+
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -10,6 +10,9 @@ Where NumPy is installed, dtypes are NumPy's, otherwise :class:`DType`; it is
 imported when the first of them is used.
 """
 
+# Type checkers read `__init__.pyi`.
+# pyright: basic, reportUnsupportedDunderAll=false, reportPossiblyUnboundVariable=false
+
 from __future__ import annotations
 
 from math import e, inf, nan, pi

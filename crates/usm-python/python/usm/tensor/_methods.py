@@ -3,6 +3,8 @@
 Each calls a function of :mod:`usm.tensor`. The class gets them when :mod:`usm.tensor` is imported.
 """
 
+# pyright: basic
+
 from __future__ import annotations
 
 from .. import _usm

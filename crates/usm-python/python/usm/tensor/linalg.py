@@ -3,6 +3,8 @@
 The library for the memory of the operands computes the functions: see :mod:`usm.compute`.
 """
 
+# pyright: basic
+
 from .._usm import matrix_transpose
 from ..compute._functions import function as _function
 from ..compute._table import LINALG as _TABLE
