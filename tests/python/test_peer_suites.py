@@ -101,7 +101,7 @@ DPNP = Suite(
         ],
         ARITHMETIC: [
             "test_tensor_testing.py::test_allclose_tolerance",
-            "test_usm_ndarray_indexing.py::test_*_indices_oob_py_ssize_t[[]wrap[]]",
+            "test_usm_ndarray_indexing.py::test_*_indices_oob_py_ssize_t[wrap]",
         ],
         HOST_DEVICE: [
             "test_usm_ndarray_dlpack.py::test_copy_via_host",
