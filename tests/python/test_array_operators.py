@@ -125,6 +125,15 @@ def test_logic(array, numpy, usm_type, logic):
     assert (~a).tolist() == (~n).tolist() and (~a[:, ::-2]).tolist() == (~n[:, ::-2]).tolist()
 
 
+def test_logic_is_for_integers_and_booleans(array, usm_type):
+    a, _ = made(array, usm_type, [1.0, 2])
+    for apply in (lambda: a & a, lambda: a | True, lambda: (a > 1) ^ a, lambda: ~a):
+        with pytest.raises(ValueError, match="booleans"):
+            apply()
+    with pytest.raises(TypeError, match="bool"):
+        _ = (a > 1) & 1.0
+
+
 @pytest.mark.parametrize("assign", IN_PLACE, ids=lambda assign: assign.__name__)
 def test_in_place(array, numpy, usm_type, assign):
     a, n = made(array, usm_type, [[True, True, False, False]] * 2)

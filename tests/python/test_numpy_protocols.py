@@ -19,9 +19,9 @@ OPERATORS = [
 def test_numpy_on_the_left(made, numpy, operate):
     a, n = made([[1.0, 2], [3, 4]])
     for left in (n, n[:1], numpy.float64(2), numpy.float32(2), numpy.int64(3), numpy.asarray(2.0), numpy.bool_(True)):
-        for found, other in ((operate(left, a), operate(a, left)),):
-            assert type(found) is type(other) is ut.usm_ndarray
-            assert found.usm_type == other.usm_type == a.usm_type
+        found, other = operate(left, a), operate(a, left)
+        assert type(found) is type(other) is ut.usm_ndarray
+        assert found.usm_type == other.usm_type == a.usm_type
         expected = operate(left.item() if numpy.ndim(left) == 0 else left, n)
         same(found, numpy.asarray(expected, found.dtype), a, exact=False)
     same(n @ a, n @ n, a, exact=False)
@@ -62,34 +62,34 @@ def test_methods_of_ufuncs(made, numpy, host_accessible, queue):
 
 def test_functions_of_arrays(made, numpy):
     a, n = made([[1.0, 2, 3], [4, 5, 6]])
-    pairs = [
-        (lambda x: numpy.concatenate([x, x]), None),
-        (lambda x: numpy.concatenate([x, n], axis=1), None),
-        (lambda x: numpy.stack([x, x], axis=1), None),
-        (lambda x: numpy.sum(x, axis=0), None),
-        (lambda x: numpy.mean(x, axis=1), None),
-        (lambda x: numpy.std(x), None),
-        (lambda x: numpy.max(x, axis=0, keepdims=True), None),
-        (lambda x: numpy.reshape(x, (3, 2)), None),
-        (lambda x: numpy.transpose(x), None),
-        (lambda x: numpy.transpose(x, (1, 0)), None),
-        (lambda x: numpy.where(x > 2, x, 0), None),
-        (lambda x: numpy.zeros_like(x), None),
-        (lambda x: numpy.ones_like(x, shape=(2,), dtype="float32"), None),
-        (lambda x: numpy.full_like(x, 7), None),
-        (lambda x: numpy.broadcast_to(x, (2, 2, 3)), None),
-        (lambda x: numpy.expand_dims(x, 0), None),
-        (lambda x: numpy.squeeze(x[:1]), None),
-        (lambda x: numpy.take(x, [0, 2], axis=1), None),
-        (lambda x: numpy.dot(x, x.T), None),
-        (lambda x: numpy.linalg.norm(x), None),
-        (lambda x: numpy.sort(x, axis=0), None),
-        (lambda x: numpy.roll(x, 1, axis=1), None),
-        (lambda x: numpy.tile(x, (2, 1)), None),
-        (lambda x: numpy.cumsum(x, axis=1), None),
-        (lambda x: numpy.copy(x), None),
+    functions = [
+        lambda x: numpy.concatenate([x, x]),
+        lambda x: numpy.concatenate([x, n], axis=1),
+        lambda x: numpy.stack([x, x], axis=1),
+        lambda x: numpy.sum(x, axis=0),
+        lambda x: numpy.mean(x, axis=1),
+        lambda x: numpy.std(x),
+        lambda x: numpy.max(x, axis=0, keepdims=True),
+        lambda x: numpy.reshape(x, (3, 2)),
+        lambda x: numpy.transpose(x),
+        lambda x: numpy.transpose(x, (1, 0)),
+        lambda x: numpy.where(x > 2, x, 0),
+        lambda x: numpy.zeros_like(x),
+        lambda x: numpy.ones_like(x, shape=(2,), dtype="float32"),
+        lambda x: numpy.full_like(x, 7),
+        lambda x: numpy.broadcast_to(x, (2, 2, 3)),
+        lambda x: numpy.expand_dims(x, 0),
+        lambda x: numpy.squeeze(x[:1]),
+        lambda x: numpy.take(x, [0, 2], axis=1),
+        lambda x: numpy.dot(x, x.T),
+        lambda x: numpy.linalg.norm(x),
+        lambda x: numpy.sort(x, axis=0),
+        lambda x: numpy.roll(x, 1, axis=1),
+        lambda x: numpy.tile(x, (2, 1)),
+        lambda x: numpy.cumsum(x, axis=1),
+        lambda x: numpy.copy(x),
     ]
-    for function, _ in pairs:
+    for function in functions:
         same(function(a), numpy.asarray(function(n)), a, exact=False)
     assert (numpy.shape(a), numpy.ndim(a), numpy.size(a), numpy.size(a, 1)) == ((2, 3), 2, 6, 3)
     for creation in (
@@ -110,11 +110,13 @@ def test_views_share_the_memory(made, numpy):
         assert view_address == a._pointer
 
 
-def test_functions_without_a_counterpart_are_named(queue, numpy):
-    a = ut.ones(3, sycl_queue=queue)
-    if usm_memory(a) == "sycl":
-        with pytest.raises((TypeError, ImportError)):
-            numpy.busday_count(a, a)
+def test_functions_without_a_counterpart_are_named(made, numpy):
+    a, _ = made([1.0, 2])
+    if usm.compute._choice.provider_for(usm_memory(a)).name == "numpy":
+        pytest.skip("NumPy has all of its functions")
+    for call in (lambda: numpy.busday_count(a, a), lambda: numpy.add.outer(a, a)):
+        with pytest.raises(TypeError, match=r"no such function; usm\.tensor\.asnumpy"):
+            call()
 
 
 def usm_memory(a):

@@ -17,42 +17,14 @@ struct Details {
     format: CString,
 }
 
-/// Fills a view of `array` for the owner of the memory.
+/// Fills a view of `array` for the owner of the memory, if host code is allowed to touch that.
 ///
 /// # Safety
 /// 1. `view` is null or a view to fill.
 pub(crate) unsafe fn fill(
     owner: &Bound<'_, PyAny>,
     array: &UsmArray,
-    view: *mut ffi::Py_buffer,
-    flags: c_int,
-) -> PyResult<()> {
-    let is_allowed = array.is_host_accessible();
-    // SAFETY: the caller's promise 1.
-    unsafe { fill_if(is_allowed, owner, array, view, flags) }
-}
-
-/// As [`fill`], also for device memory that host code reaches.
-///
-/// # Safety
-/// 1. `view` is null or a view to fill.
-pub(crate) unsafe fn fill_reachable(
-    owner: &Bound<'_, PyAny>,
-    array: &UsmArray,
-    view: *mut ffi::Py_buffer,
-    flags: c_int,
-) -> PyResult<()> {
-    let is_allowed = array.is_host_reachable();
-    // SAFETY: the caller's promise 1.
-    unsafe { fill_if(is_allowed, owner, array, view, flags) }
-}
-
-/// # Safety
-/// 1. `view` is null or a view to fill.
-unsafe fn fill_if(
     is_allowed: bool,
-    owner: &Bound<'_, PyAny>,
-    array: &UsmArray,
     view: *mut ffi::Py_buffer,
     flags: c_int,
 ) -> PyResult<()> {

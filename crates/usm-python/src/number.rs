@@ -45,25 +45,25 @@ fn range_of<T>() -> &'static str {
 }
 
 /// Adds to a list whose length the program decides. An error where the memory of the host ends.
-pub(crate) fn push<T>(values: &mut Vec<T>, value: T) -> PyResult<()> {
-    values.try_reserve(1).map_err(|_| no_memory(values.len()))?;
+pub(crate) fn push<T>(name: &str, values: &mut Vec<T>, value: T) -> PyResult<()> {
+    values.try_reserve(1).map_err(|_| no_memory(name, values.len()))?;
     values.push(value);
     Ok(())
 }
 
 #[cold]
-fn no_memory(len: usize) -> PyErr {
-    PyMemoryError::new_err(format!("obj: no host memory for more than {len} of its items"))
+fn no_memory(name: &str, len: usize) -> PyErr {
+    PyMemoryError::new_err(format!("{name}: no host memory for more than {len} of its items"))
 }
 
 /// The items of a tuple or list.
 pub(crate) fn sequence<'py>(name: &str, object: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
     let mut items = Vec::new();
     if let Ok(tuple) = object.cast::<PyTuple>() {
-        items.try_reserve_exact(tuple.len()).map_err(|_| no_memory(0))?;
+        items.try_reserve_exact(tuple.len()).map_err(|_| no_memory(name, 0))?;
         items.extend(tuple.iter());
     } else if let Ok(list) = object.cast::<PyList>() {
-        items.try_reserve_exact(list.len()).map_err(|_| no_memory(0))?;
+        items.try_reserve_exact(list.len()).map_err(|_| no_memory(name, 0))?;
         items.extend(list.iter());
     } else {
         return Err(wrong_type(name, object, "is a tuple or list"));

@@ -7,7 +7,7 @@ pub(crate) const SYCL: &[&str] = &["dpctl>=0.22,<0.24", "intel-opencl-rt", "nump
 pub(crate) const PEERS: &[&str] = &[
     "dpnp>=0.20",
     "array-api-strict>=2.6",
-    "array-api-compat>=1.12",
+    ARRAY_API_COMPAT,
     "array-api-extra>=0.9",
     "einops>=0.8",
     "apache-tvm-ffi>=0.1.10",
@@ -23,8 +23,11 @@ pub(crate) const COMPARED: &[&str] = &["dpnp>=0.20"];
 /// The peers whose packages are large: that of PyTorch brings CUDA along, several gigabytes.
 pub(crate) const HEAVY_PEERS: &[&str] = &["torch>=2.9"];
 
+/// What CuPy and PyTorch compute through.
+pub(crate) const ARRAY_API_COMPAT: &str = "array-api-compat>=1.12";
+
 /// The libraries that compute on NVIDIA GPUs.
-pub(crate) const CUDA_PEERS: &[&str] = &["cupy-cuda13x>=14", "torch>=2.9", "array-api-compat>=1.12"];
+pub(crate) const CUDA_PEERS: &[&str] = &["cupy-cuda13x>=14", "torch>=2.9", ARRAY_API_COMPAT];
 
 /// What most tests of arrays compare with.
 pub(crate) const NUMPY: &[&str] = &["numpy>=2.1"];

@@ -9,14 +9,12 @@ use super::test::python::WHEEL_TESTS;
 use super::test::rust::{DEVICE_LIBRARIES, DRIVER, STAND_IN};
 use crate::failure::{Failure, Outcome};
 use crate::project::{Project, openly, quietly};
-use crate::python::{NUMPY, PYTEST, Venv};
+use crate::python::{ARRAY_API_COMPAT, NUMPY, PYTEST, Venv};
 use crate::report::say;
 use crate::wheel;
 
 /// Runs the packed tests, seen from the root.
 const RUNNER: &str = "tests/packed/run.py";
-/// What CuPy and PyTorch compute through, which a machine with them may lack.
-const ARRAY_API_COMPAT: &str = "array-api-compat>=1.12";
 /// The folder and its archive, in the build directory.
 const FOLDER: &str = "packed";
 const ARCHIVE: &str = "packed.tar.xz";
@@ -80,6 +78,7 @@ fn pack(project: &Project) -> Outcome<PathBuf> {
         }
     }
     shell.copy_file(wheel::build_quick(project)?, &folder)?;
+    // A machine with these libraries may lack it.
     let venv = Venv::ensure(project, "venv-cuda")?;
     let download = venv.python().args(["-m", "pip", "download", "-q", "--no-deps", ARRAY_API_COMPAT, "-d"]);
     quietly(download.arg(&folder))?;

@@ -149,6 +149,12 @@ pub(crate) fn span_of(array: &UsmArray) -> PyResult<UsmBuffer> {
     array.buffer().sub_buffer(range.start, range.len()).or_raise()
 }
 
+/// As [`span_of`], with the elements from its begin to the one with index zero, which lies at a multiple of the element's size.
+pub(crate) fn span_and_offset(array: &UsmArray) -> PyResult<(UsmBuffer, usize)> {
+    let before_bytes = array.address() - array.buffer().address() - array.byte_range().start;
+    Ok((span_of(array)?, before_bytes / array.itemsize_bytes()))
+}
+
 /// A memory object of the class of its kind.
 pub(crate) fn wrap(py: Python<'_>, buffer: UsmBuffer) -> PyResult<Bound<'_, PyAny>> {
     let kind = buffer.kind();

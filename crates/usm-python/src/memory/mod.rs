@@ -16,7 +16,7 @@ use usm_array::usm_core::UsmKind;
 use usm_array::usm_memory::UsmBuffer;
 
 pub(crate) use self::construct::{
-    MemoryUSMDevice, MemoryUSMHost, MemoryUSMShared, as_usm_memory, span_of, wrap,
+    MemoryUSMDevice, MemoryUSMHost, MemoryUSMShared, as_usm_memory, span_and_offset, span_of, wrap,
 };
 pub(crate) use self::default_pool::{default_pool_stats, trim_default_pool, use_default_pool};
 pub(crate) use self::pickle::from_pickle;
@@ -267,7 +267,7 @@ impl Memory {
     unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
         let array = slf.get().as_bytes_array()?;
         // SAFETY: the view is Python's to fill.
-        unsafe { buffer_export::fill(slf.as_any(), &array, view, flags) }
+        unsafe { buffer_export::fill(slf.as_any(), &array, array.is_host_accessible(), view, flags) }
     }
 
     /// # Safety

@@ -9,7 +9,7 @@ use crate::builtin::is_builtin;
 use crate::called;
 use crate::errors::type_name;
 use crate::imported;
-use crate::interface::import::array_if_usm;
+use crate::interface::import::INTERFACE;
 use crate::objects::UsmNdarray;
 
 /// An operator of two operands.
@@ -190,10 +190,7 @@ fn is_operand(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     if object.get_type().module()? == "numpy" || is_numpy(object)? {
         return Ok(true);
     }
-    if array_if_usm(object)?.is_some() {
-        return Ok(true);
-    }
-    Ok(false)
+    object.hasattr(INTERFACE)
 }
 
 /// What NumPy's protocols give for a call of one of its functions with an array among its operands: the function of that name of

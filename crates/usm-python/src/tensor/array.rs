@@ -737,8 +737,9 @@ impl UsmNdarray {
     /// # Safety
     /// Python calls it with a view to fill.
     unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
+        let array = slf.get().array();
         // SAFETY: the view is Python's to fill.
-        unsafe { buffer_export::fill(slf.as_any(), slf.get().array(), view, flags) }
+        unsafe { buffer_export::fill(slf.as_any(), array, array.is_host_accessible(), view, flags) }
     }
 
     /// # Safety

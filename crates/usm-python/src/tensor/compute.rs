@@ -11,8 +11,9 @@ use usm_array::usm_core::fork::is_forked_child;
 use usm_array::usm_core::{BackendId, DeviceType, Error as CoreError, UsmKind};
 use usm_array::{Axes, Conversion, DefaultDtypes, Order, UsmArray, coerced_kind};
 
+use super::functions::results;
 use super::operand::{Operand, same_queue};
-use super::{arguments, construct, numbers};
+use super::{arguments, construct, numbers, peer};
 use crate::buffer_export;
 use crate::errors::{OrRaise, ToPyErr};
 use crate::interface::import::{array_if_usm, no_usm};
@@ -175,30 +176,20 @@ pub(crate) fn new(
     dtype: &Bound<'_, PyAny>,
 ) -> PyResult<UsmNdarray> {
     let py = operands.py();
-    let (mut first, mut kind) = (None, None);
-    for operand in operands.iter_borrowed() {
-        if let Ok(operand) = operand.cast_exact::<UsmNdarray>() {
-            kind = coerced_kind(kind.into_iter().chain([operand.get().array().kind()]));
-            first = first.or_else(|| Some(operand.to_owned()));
-        }
-    }
-    let (Some(first), Some(kind)) = (first, kind) else {
+    let objects: Vec<_> =
+        operands.iter().filter_map(|operand| operand.cast_into_exact::<UsmNdarray>().ok()).collect();
+    let arrays: Vec<&UsmArray> = objects.iter().map(|array| array.get().array()).collect();
+    let (Some(first), Some(kind)) = (arrays.first(), coerced_kind(arrays.iter().map(|array| array.kind())))
+    else {
         return Err(type_error!("operands: found no usm_ndarray, allowed is one and more"));
     };
     let mut sizes = Axes::new();
     arguments::read_shape(shape, &mut sizes)?;
     let dtype = arguments::explicit_dtype(dtype, &|| DefaultDtypes::WITH_FP64)?;
-    let queue = first.get().array().queue();
-    // As all functions of elements: what the operands have in common is kept.
-    let is_column_major = operands.iter_borrowed().all(|operand| {
-        operand.cast_exact::<UsmNdarray>().map_or(true, |operand| {
-            let array = operand.get().array();
-            array.shape() == &sizes[..] && array.is_f_contiguous_only()
-        })
-    });
-    let order = if is_column_major { Order::F } else { Order::C };
-    construct::in_new_memory(py, UsmArray::builder(&sizes, dtype).order(order), kind, queue)
-        .map(UsmNdarray::from_array)
+    let is_of_elements = arrays.iter().all(|array| array.shape() == &sizes[..]);
+    let order = if is_of_elements { results::common_order(&arrays) } else { Order::C };
+    let new = UsmArray::builder(&sizes, dtype).order(order);
+    construct::in_new_memory(py, new, kind, first.queue()).map(UsmNdarray::from_array)
 }
 
 /// Memory of a device that host code reaches, for NumPy: that of a CPU.
@@ -211,8 +202,9 @@ impl HostMemory {
     /// # Safety
     /// Python calls it with a view to fill.
     unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
+        let array = slf.get().0.array();
         // SAFETY: the view is Python's to fill.
-        unsafe { buffer_export::fill_reachable(slf.as_any(), slf.get().0.array(), view, flags) }
+        unsafe { buffer_export::fill(slf.as_any(), array, array.is_host_reachable(), view, flags) }
     }
 
     /// # Safety
@@ -256,9 +248,30 @@ pub(crate) fn host_memory(array: &Bound<'_, UsmNdarray>) -> PyResult<HostMemory>
 #[pyo3(name = "_span")]
 pub(crate) fn span<'py>(array: &Bound<'py, UsmNdarray>) -> PyResult<(Bound<'py, PyAny>, usize)> {
     let (py, array) = (array.py(), array.get().array());
-    let start = array.buffer().address() + array.byte_range().start;
-    let offset = (array.address() - start) / array.itemsize_bytes();
-    Ok((memory::wrap(py, memory::span_of(array)?)?, offset))
+    let (bytes, offset) = memory::span_and_offset(array)?;
+    Ok((memory::wrap(py, bytes)?, offset))
+}
+
+/// _dpnp_array(array)
+///
+/// An array of dpnp over the memory of an array, which it does not keep. The program has imported `dpnp.tensor`.
+///
+/// Raises TypeError for memory or a dtype that dpnp does not have.
+///
+/// >>> import usm.tensor as ut
+/// >>> from usm._usm import _dpnp_array
+/// >>> _dpnp_array(ut.zeros(2, device="host"))
+/// Traceback (most recent call last):
+///     ...
+/// TypeError: array: found float64 on host:cpu:0, which dpnp does not have
+#[pyfunction]
+#[pyo3(name = "_dpnp_array")]
+pub(crate) fn dpnp_array<'py>(array: &Bound<'py, UsmNdarray>) -> PyResult<Bound<'py, PyAny>> {
+    let (py, array) = (array.py(), array.get().array());
+    peer::over_memory(py, array)?.ok_or_else(|| {
+        let place = array.device().filter_string();
+        type_error!("array: found {} on {place}, which dpnp does not have", array.dtype())
+    })
 }
 
 /// _publish(array)

@@ -48,14 +48,6 @@ impl Operand {
         }
     }
 
-    /// Whether it is a boolean, or an array of them.
-    pub(super) fn is_boolean(&self) -> bool {
-        match self {
-            Self::Scalar(value) => matches!(value, Scalar::Bool(_)),
-            Self::Array(array) => array.dtype() == Dtype::Bool,
-        }
-    }
-
     /// A number, an object with the interface, or an array of NumPy, of which a copy is made; for anything else the source again.
     fn from_source<'a, 'py>(
         object: &Bound<'py, PyAny>,
@@ -101,6 +93,21 @@ impl Operand {
                 .map_err(|error| renamed(object.py(), error, "value", None)),
         }
     }
+}
+
+/// Whether bitwise functions of both are for a provider: of integers, or of integers and booleans. This package has those of booleans, and
+/// refuses all others.
+pub(super) fn have_bits<'a>(
+    first: impl Into<ArrayOrScalar<'a>>,
+    second: impl Into<ArrayOrScalar<'a>>,
+) -> bool {
+    let kinds = [first.into(), second.into()].map(|operand| match operand {
+        ArrayOrScalar::Array(array) => array.dtype().kind(),
+        ArrayOrScalar::Scalar(Scalar::Bool(_)) => 'b',
+        ArrayOrScalar::Scalar(Scalar::Int(_)) => 'i',
+        _ => 'f',
+    });
+    kinds.iter().all(|kind| matches!(kind, 'b' | 'i' | 'u')) && kinds != ['b', 'b']
 }
 
 /// As an index: an array of integers or booleans from nested lists, or from an array of NumPy; not USM.

@@ -2,10 +2,10 @@
 
 use pyo3::class::basic::CompareOp;
 use pyo3::prelude::*;
-use usm_array::{ArrayOrScalar, Dtype, Result, UsmArray, coerced_kind};
+use usm_array::{ArrayOrScalar, Result, UsmArray, coerced_kind};
 
 use super::arithmetic::Binary;
-use super::operand::Operand;
+use super::operand::{Operand, have_bits};
 use crate::errors::{OrRaise, type_name};
 use crate::interrupt;
 use crate::objects::UsmNdarray;
@@ -18,7 +18,7 @@ pub(super) struct Operator {
     function: Function,
     /// Gives the same for the operands in the other order.
     reflected: Function,
-    /// The operator of a provider for elements that are no booleans.
+    /// The operator of a provider for integers.
     of_integers: Option<Binary>,
 }
 
@@ -56,13 +56,12 @@ impl Operator {
             return Ok(py.NotImplemented().into_bound(py));
         };
         if let Some(operator) = self.of_integers
-            && !(array.dtype() == Dtype::Bool && operand.is_boolean())
+            && have_bits(array, &operand)
         {
             return operator.apply(slf, other);
         }
-        let other = operand;
-        let (array, bytes) = (array.clone(), work_bytes(array, &other));
-        let result = interrupt::run(py, bytes, move || match &other {
+        let (array, bytes) = (array.clone(), work_bytes(array, &operand));
+        let result = interrupt::run(py, bytes, move || match &operand {
             // The result is in memory of the first operand's kind: the one that is furthest from the host comes first.
             Operand::Array(second) if coerced_kind([second.kind(), array.kind()]) != Some(array.kind()) => {
                 (self.reflected)(second, (&array).into())
@@ -82,7 +81,7 @@ impl Operator {
             ));
         };
         if let Some(operator) = self.of_integers
-            && !(array.dtype() == Dtype::Bool && operand.is_boolean())
+            && have_bits(array, &operand)
         {
             return operator.assign(slf, other);
         }

@@ -19,11 +19,18 @@ pub(super) fn device_class(py: Python<'_>) -> PyResult<Option<Bound<'_, PyAny>>>
 
 /// An array of dpnp over the memory of one with negative strides; `None` for other arrays, and without dpnp.
 pub(super) fn usm_ndarray<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Option<Bound<'py, PyAny>>> {
+    match array.strides().iter().all(|&stride| stride >= 0) {
+        true => Ok(None),
+        false => over_memory(py, array),
+    }
+}
+
+/// An array of dpnp over the memory of an array of ours, which it does not keep; `None` for an array that dpnp cannot have, and where the
+/// program has not imported `dpnp.tensor`.
+pub(super) fn over_memory<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Option<Bound<'py, PyAny>>> {
     // dpnp has no narrow dtypes.
     let Some(typestr) = array.dtype().typestr() else { return Ok(None) };
-    if array.buffer().queue().backend_id() != BackendId::Sycl
-        || array.strides().iter().all(|&stride| stride >= 0)
-    {
+    if array.buffer().queue().backend_id() != BackendId::Sycl {
         return Ok(None);
     }
     let Some(class) =
@@ -31,10 +38,7 @@ pub(super) fn usm_ndarray<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Op
     else {
         return Ok(None);
     };
-    // The span of the elements, in which index zero lies at a multiple of the element's size.
-    let span = array.byte_range();
-    let offset = (array.address() - array.buffer().address() - span.start) / array.itemsize_bytes();
-    let bytes = memory::span_of(array)?;
+    let (bytes, offset) = memory::span_and_offset(array)?;
     let keywords = PyDict::new(py);
     keywords.set_item(intern!(py, "dtype"), typestr)?;
     // dpnp takes memory of dpctl's classes only.

@@ -1,7 +1,5 @@
 """Which provider computes on which memory."""
 
-# pyright: basic
-
 from __future__ import annotations
 
 import importlib
@@ -24,40 +22,38 @@ class Missing(ImportError):
 
 
 class _Known(NamedTuple):
-    """A provider that this package knows."""
+    """A provider that this package knows by the name of its module."""
 
-    #: The module that computes.
-    package: str
-    #: What it serves, in the words of ``_usm._place``.
-    memory: tuple[str, ...]
     #: The class of this package for it.
     home: str
     #: What installs it.
     install: str
 
 
-#: Those named first are taken first.
 _KNOWN = {
-    "dpnp": _Known("dpnp", ("sycl", "sycl-cpu", "sycl-shared"), "_dpnp.DpnpProvider", "pip install dpnp"),
-    "cupy": _Known("cupy", ("cuda", "cuda-shared"), "_cuda.CupyProvider", "pip install cupy-cuda13x array-api-compat"),
-    "torch": _Known("torch", ("cuda",), "_cuda.TorchProvider", "pip install torch array-api-compat"),
-    "numpy": _Known(
-        "numpy",
-        ("host", "sycl-shared", "cuda-shared", "sycl-cpu", "protected"),
-        "_numpy.NumpyProvider",
-        "pip install numpy",
-    ),
+    "numpy": _Known("_numpy.NumpyProvider", "pip install numpy"),
+    "dpnp": _Known("_dpnp.DpnpProvider", "pip install dpnp"),
+    "cupy": _Known("_cuda.CupyProvider", "pip install cupy-cuda13x array-api-compat"),
+    "torch": _Known("_cuda.TorchProvider", "pip install torch array-api-compat"),
 }
-#: Memory whose first provider is another one than the first of the table: what host code reaches.
-_FIRST = {"sycl-shared": "numpy", "cuda-shared": "numpy"}
-_WORDS = {
-    "host": "host and shared memory",
-    "protected": "device memory of the host backend",
-    "sycl-shared": "host and shared memory of a SYCL device",
-    "cuda-shared": "host and shared memory of a GPU",
-    "sycl-cpu": "device memory of a CPU",
-    "sycl": "device memory of a SYCL device",
-    "cuda": "device memory of an NVIDIA GPU",
+
+
+class _Memory(NamedTuple):
+    """Memory by its word of ``_usm._place``."""
+
+    text: str
+    #: The names of its providers, the first choice first.
+    providers: tuple[str, ...]
+
+
+_MEMORY = {
+    "host": _Memory("host and shared memory", ("numpy",)),
+    "protected": _Memory("device memory of the host backend", ("numpy",)),
+    "sycl-shared": _Memory("host and shared memory of a SYCL device", ("numpy", "dpnp")),
+    "sycl-cpu": _Memory("device memory of a CPU", ("dpnp", "numpy")),
+    "sycl": _Memory("device memory of a SYCL device", ("dpnp",)),
+    "cuda-shared": _Memory("host and shared memory of a GPU", ("numpy", "cupy")),
+    "cuda": _Memory("device memory of an NVIDIA GPU", ("cupy", "torch")),
 }
 
 _chosen: ContextVar[str | None] = ContextVar("usm_provider", default=None)
@@ -80,28 +76,25 @@ def provider_for(memory: str) -> Provider:
 
 
 def _name_for(memory: str, chosen: str | None) -> str:
-    serving = [name for name, known in _KNOWN.items() if memory in known.memory]
+    text, serving = _MEMORY[memory]
     if chosen in serving:
         return chosen
-    if memory in _FIRST:
-        serving.sort(key=lambda name: name != _FIRST[memory])
     installed = [name for name in serving if _is_installed(name)]
-    # Two libraries for GPUs do equally well.
-    imported = [name for name in installed if name in ("cupy", "torch") and _KNOWN[name].package in sys.modules]
+    if memory == "cuda":
+        # Both do equally well: the one that the program has imported comes first.
+        installed.sort(key=lambda name: name not in sys.modules)
     if installed:
-        return (imported or installed)[0] if memory == "cuda" else installed[0]
+        return installed[0]
     choices = " or ".join(f"{name} ({_KNOWN[name].install})" for name in serving)
     raise Missing(
-        f"no library that computes on {_WORDS[memory]} is installed: install {choices}; creation, indexing, copies, "
+        f"no library that computes on {text} is installed: install {choices}; creation, indexing, copies, "
         "casts, comparisons and sum, min, max, all and any work without"
     )
 
 
 def _is_installed(name: str) -> bool:
-    package = _KNOWN[name].package
-    module = sys.modules.get(package)
     try:
-        return module is not None or find_spec(package) is not None
+        return sys.modules.get(name) is not None or find_spec(name) is not None
     except (ImportError, ValueError):  # ``None`` in sys.modules forbids an import
         return False
 
@@ -124,7 +117,11 @@ def providers() -> dict[str, list[str]]:
     >>> isinstance(usm.compute.providers(), dict)
     True
     """
-    return {name: [_WORDS[memory] for memory in known.memory] for name, known in _KNOWN.items() if _is_installed(name)}
+    return {
+        name: [memory.text for memory in _MEMORY.values() if name in memory.providers]
+        for name in _KNOWN
+        if _is_installed(name)
+    }
 
 
 class use_provider:
@@ -144,7 +141,7 @@ class use_provider:
     __slots__ = ("_token",)
 
     def __init__(self, name: str | None) -> None:
-        if name is not None and not isinstance(name, str):
+        if not isinstance(name, (str, type(None))):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"name: found a {type(name).__name__}, allowed are a str and None")
         if name is not None:
             if name not in _KNOWN:

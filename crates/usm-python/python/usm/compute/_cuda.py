@@ -4,7 +4,9 @@ Both work on the stream of the array's queue meanwhile, so that their work comes
 waits. Their functions are taken in the form that the package ``array-api-compat`` gives them.
 """
 
-# pyright: basic
+# The libraries have no types here.
+# pyright: reportUnknownLambdaType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
 
 from __future__ import annotations
 
@@ -45,10 +47,7 @@ class _CudaProvider(LibraryProvider):
         raise NotImplementedError
 
     def order(self, operands: tuple[Any, ...]) -> Any:
-        for operand in operands:
-            if type(operand) is usm_ndarray:
-                break
-        key = _cuda_stream(operand)
+        key = _cuda_stream(next(operand for operand in operands if type(operand) is usm_ndarray))
         stream = self.streams.get(key)
         if stream is None:
             stream = self.streams[key] = self.stream(*key)
@@ -201,16 +200,20 @@ class _TorchStream(local):
     """PyTorch's current device and stream for the lines of a ``with`` statement, in each thread."""
 
     def __init__(self, torch: Any, pointer: int, ordinal: int) -> None:
-        self.current, self.set = torch.cuda.current_stream, torch.cuda.set_stream
+        self.cuda, self.ordinal = torch.cuda, ordinal
         self.stream = torch.cuda.ExternalStream(pointer, device=ordinal)
-        self.before: list[Any] = []
+        self.before: list[tuple[int, Any]] = []
 
     def __enter__(self) -> None:
-        self.before.append(self.current())
-        self.set(self.stream)
+        # Each device has a current stream; to set it makes the device the current one.
+        self.before.append((self.cuda.current_device(), self.cuda.current_stream(self.ordinal)))
+        self.cuda.set_stream(self.stream)
 
     def __exit__(self, *error: Any) -> None:
-        self.set(self.before.pop())
+        device, stream = self.before.pop()
+        self.cuda.set_stream(stream)
+        if device != self.ordinal:
+            self.cuda.set_device(device)
 
 
 class _Described:

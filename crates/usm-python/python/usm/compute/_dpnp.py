@@ -4,19 +4,20 @@ An operand becomes an array of dpnp over the same memory, which is kept with it.
 the array of dpnp is kept with it, too, so that a chain of operations makes no array twice.
 """
 
-# pyright: basic
+# The libraries have no types here.
+# pyright: reportUnknownLambdaType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
 
 from __future__ import annotations
 
 import _thread
 import os
 from collections.abc import Callable
-from contextlib import nullcontext
 from importlib import import_module
 from typing import Any
 
 from .._locate import importing
-from .._usm import _publish, _span, asarray, usm_ndarray
+from .._usm import _dpnp_array, _publish, asarray, astype, usm_ndarray
 from ._library import LibraryProvider, Plain
 
 __all__ = ["DpnpProvider"]
@@ -24,7 +25,6 @@ __all__ = ["DpnpProvider"]
 #: Without types, so that type checkers need none of them.
 dpnp: Any = import_module("dpnp")
 dpt: Any = import_module("dpnp.tensor")
-dpctl_memory: Any = import_module("dpctl.memory")
 
 
 class DpnpProvider(LibraryProvider):
@@ -42,17 +42,7 @@ class DpnpProvider(LibraryProvider):
         kept = array._provided
         if isinstance(kept, dpt.usm_ndarray):
             return kept
-        memory, offset = _span(array)
-        theirs = dpt.usm_ndarray(
-            array.shape,
-            dtype=array.dtype,
-            buffer=dpctl_memory.as_usm_memory(memory),
-            strides=array.strides,
-            offset=offset,
-        )
-        if not array.flags.writable:
-            theirs.flags["W"] = False
-        array._provided = theirs
+        theirs = array._provided = _dpnp_array(array)
         return theirs
 
     def ours(self, value: Any, operands: tuple[Any, ...]) -> Any:
@@ -86,7 +76,7 @@ class DpnpProvider(LibraryProvider):
         return of_dpnp
 
     def order(self, operands: tuple[Any, ...]) -> Any:
-        return _Alone(operands) if _thread._count() else _NOTHING
+        return _Alone(operands)
 
     def prepared(self, theirs: Plain) -> Plain:
         return self._prepared.setdefault(theirs, _FirstAlone(theirs))
@@ -95,36 +85,38 @@ class DpnpProvider(LibraryProvider):
         return _ADAPTED.get((part, name))
 
     def frequencies(self, name: str, n: int, d: float, dtype: Any, place: usm_ndarray) -> usm_ndarray:
-        value = getattr(dpnp.fft, name)(n, d, sycl_queue=place.sycl_queue, usm_type=place.usm_type)
-        found: usm_ndarray = self.ours(value if dtype is None else value.astype(dtype), (place,))
-        return found
+        with self.order((place,)):
+            theirs = self.prepared(getattr(dpnp.fft, name))
+            value = theirs(n, d, sycl_queue=place.sycl_queue, usm_type=place.usm_type)
+            ours: usm_ndarray = self.ours(value, (place,))
+        return ours if dtype is None else astype(ours, dtype)
 
 
 class _Alone:
-    """A call of dpnp in a program with several threads: one at a time, and complete before the next.
+    """A call of dpnp: one at a time, and in a program with several threads complete before the next.
 
     dpnp releases its operands in tasks of the SYCL runtime that need the interpreter, and submits operations with the
     interpreter held. Where a third thread submits an operation after such a task, the runtime waits for the task with
     its own lock held. Then dpnp waits for the lock, and the task for the interpreter: for ever.
     """
 
-    __slots__ = ("queue",)
+    __slots__ = ("operands",)
 
     def __init__(self, operands: tuple[Any, ...]) -> None:
-        self.queue = next(operand for operand in operands if type(operand) is usm_ndarray).sycl_queue
+        self.operands = operands
 
     def __enter__(self) -> None:
         _alone.acquire()
 
     def __exit__(self, *error: object) -> None:
         try:
-            self.queue.wait()
+            if _thread._count() > 0:  # threads beside the main one
+                next(operand for operand in self.operands if type(operand) is usm_ndarray).sycl_queue.wait()
         finally:
             _alone.release()
 
 
 _alone = _thread.RLock()
-_NOTHING = nullcontext()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_alone.acquire, after_in_parent=_alone.release, after_in_child=_alone.release)
 

@@ -1,7 +1,5 @@
 """Functions made of the rows of the table, with signatures and documentation of their own."""
 
-# pyright: basic
-
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -20,18 +18,15 @@ _made: dict[tuple[str, str], Callable[..., Any]] = {}
 
 def call(row: Function, operands: tuple[Any, ...], keywords: dict[str, Any], out: Any = None) -> Any:
     """The result of a function of the table, by the provider for the memory of its operands and of `out`."""
-    if row.arrays and any(operand is None for operand in operands[-len(row.arrays) :]):
-        return _with_none(row, operands, keywords, out)
-    memory, operands = _place(operands, out)
-    return provider_for(memory).functions[row](operands, keywords, out)
-
-
-def _with_none(row: Function, operands: tuple[Any, ...], keywords: dict[str, Any], out: Any) -> Any:
-    """Optional operands that are not given stay None."""
-    memory, given = _place(tuple(operand for operand in operands if operand is not None), out)
+    memory, given = _place(_given(row, operands), out)
     rest = iter(given)
-    operands = tuple(None if operand is None else next(rest) for operand in operands)
+    # Optional operands that are not given stay None.
+    operands = tuple(None if operand is None else next(rest) for operand in operands) if row.arrays else given
     return provider_for(memory).functions[row](operands, keywords, out)
+
+
+def _given(row: Function, operands: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(operand for operand in operands if operand is not None) if row.arrays else operands
 
 
 def _ordered(row: Function, operands: tuple[Any, ...], out: Any, order: Any) -> Any:

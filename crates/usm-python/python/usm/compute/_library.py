@@ -1,7 +1,5 @@
 """Providers with a namespace of the array API standard: operands become their arrays, and their results ours."""
 
-# pyright: basic
-
 from __future__ import annotations
 
 from collections.abc import Callable

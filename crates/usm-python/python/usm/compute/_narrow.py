@@ -4,8 +4,6 @@ Operands are cast to float32, and results in floating point are rounded to the d
 means accumulate in float32. PyTorch computes with these dtypes itself.
 """
 
-# pyright: basic
-
 from __future__ import annotations
 
 from typing import Any

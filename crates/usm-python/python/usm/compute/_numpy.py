@@ -4,7 +4,9 @@ Elementwise functions, reductions, cumulative functions and matrix products are 
 NumPy. Results of the other functions, those of kind ``"copied"`` in the table, are copied into USM once.
 """
 
-# pyright: basic
+# The libraries have no types here.
+# pyright: reportUnknownLambdaType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
 
 from __future__ import annotations
 
@@ -54,21 +56,18 @@ class NumpyProvider(Provider):
 
     # How results get into USM.
 
-    def new(self, operands: tuple[Any, ...], shape: tuple[int, ...], dtype: Any) -> tuple[Any, Any]:
-        """New memory beside the operands, and NumPy's view of it."""
-        if self.is_copy:
-            return None, np.empty(shape, dtype)
-        ours = _new(operands, shape, dtype)
-        return ours, self.view(ours)
-
-    def target(self, out: usm_ndarray) -> Any:
-        """NumPy's view of `out`, to be written."""
-        return self.view(out)
-
-    def done(self, operands: tuple[Any, ...], ours: Any, theirs: Any, out: Any = None) -> Any:
-        """The array of ours, with the elements of NumPy's."""
+    def filled(
+        self, operands: tuple[Any, ...], out: Any, shape: tuple[int, ...], dtype: Any, fill: Callable[[Any], Any]
+    ) -> Any:
+        """A result of that shape, which `fill` writes: in `out`, or in new memory of that dtype."""
+        if out is not None:
+            check_shape(out, shape)
         if not self.is_copy:
-            return ours if out is None else out
+            ours = _new(operands, shape, dtype) if out is None else out
+            fill(self.view(ours))
+            return ours
+        theirs = np.empty(shape, dtype) if out is None else self.view(out)
+        fill(theirs)
         if out is None:
             return self.given(operands, theirs)
         out[...] = theirs
@@ -107,18 +106,13 @@ class NumpyProvider(Provider):
             views = self.views(operands)
             shapes = {view.shape for view in views if isinstance(view, np.ndarray)}
             shape = shapes.pop() if len(shapes) == 1 else np.broadcast(*views).shape
-            if out is not None:
-                check_shape(out, shape)
-                target = self.target(out)
-                ufunc(*views, out=target)
-                return self.done(operands, None, target, out)
-            key = tuple([view.dtype if isinstance(view, np.ndarray) else type(view) for view in views])
-            dtype = types.get(key)
-            if dtype is None:
-                dtype = types[key] = _result_dtype(ufunc, key)
-            ours, target = self.new(operands, shape, dtype)
-            ufunc(*views, out=target)
-            return self.done(operands, ours, target)
+            dtype = None
+            if out is None:
+                key = tuple([view.dtype if isinstance(view, np.ndarray) else type(view) for view in views])
+                dtype = types.get(key)
+                if dtype is None:
+                    dtype = types[key] = _result_dtype(ufunc, key)
+            return self.filled(operands, out, shape, dtype, lambda target: ufunc(*views, out=target))
 
         if ufunc.nin == 2 and not self.is_copy:
             return _of_two(ufunc, self.view, compute)
@@ -136,59 +130,44 @@ class NumpyProvider(Provider):
     def _reduction(self, name: str, theirs: Any) -> Computed:
         def compute(operands: tuple[Any, ...], keywords: Any, out: Any) -> Any:
             x = self.view(operands[0])
-            axis, keepdims = keywords["axis"], keywords["keepdims"]
             if "dtype" in keywords:
                 keywords["dtype"] = dtype = _accumulated(x.dtype, keywords["dtype"], name)
             else:
                 dtype = _mean_dtype(x.dtype, name)
-            if out is not None:
-                target = self.target(out)
-                theirs(x, **keywords, out=target)
-                return self.done(operands, None, target, out)
-            ours, target = self.new(operands, _reduced(x.shape, axis, keepdims), dtype)
-            theirs(x, **keywords, out=target)
-            return self.done(operands, ours, target)
+            shape = _reduced(x.shape, keywords["axis"], keywords["keepdims"])
+            return self.filled(operands, out, shape, dtype, lambda target: theirs(x, **keywords, out=target))
 
         return compute
 
     def _search(self, name: str, theirs: Any) -> Computed:
         def compute(operands: tuple[Any, ...], keywords: Any, out: Any) -> Any:
             x = self.view(operands[0])
-            if out is not None:
-                target = self.target(out)
-                theirs(x, **keywords, out=target)
-                return self.done(operands, None, target, out)
             shape = _reduced(x.shape, keywords["axis"], keywords["keepdims"])
-            ours, target = self.new(operands, shape, np.dtype(np.intp))
-            theirs(x, **keywords, out=target)
-            return self.done(operands, ours, target)
+            return self.filled(operands, out, shape, np.intp, lambda target: theirs(x, **keywords, out=target))
 
         return compute
 
     def _cumulative(self, name: str, theirs: Any) -> Computed:
         def compute(operands: tuple[Any, ...], keywords: Any, out: Any) -> Any:
-            x, axis = self.view(operands[0]), keywords["axis"]
-            if x.ndim == 0 and axis is not None:
-                raise np.exceptions.AxisError(axis, 0)
+            x, axis, first = self.view(operands[0]), keywords["axis"], keywords["include_initial"]
             if axis is None:
                 if x.ndim > 1:
                     raise ValueError(f"{name}: found {x.ndim} axes, and which one to go along is not given; pass axis=")
                 axis, x = 0, np.atleast_1d(x)
-            first = keywords["include_initial"]
+            axis = np.lib.array_utils.normalize_axis_index(axis, x.ndim)
             dtype = _accumulated(x.dtype, keywords["dtype"], name)
-            shape = list(x.shape)
-            shape[axis] += 1 if first else 0
-            ours, target = (None, self.target(out)) if out is not None else self.new(operands, tuple(shape), dtype)
-            if name == "cumulative_logsumexp":
-                begin = [slice(None)] * x.ndim
+            shape = tuple(size + (first and place == axis) for place, size in enumerate(x.shape))
+
+            def fill(target: Any) -> None:
+                if name != "cumulative_logsumexp":
+                    theirs(x, axis=axis, dtype=dtype, out=target, include_initial=first)
+                    return
+                sums = np.moveaxis(target, axis, 0)
                 if first:
-                    begin[axis] = slice(None, 1)
-                    target[tuple(begin)] = -np.inf
-                    begin[axis] = slice(1, None)
-                np.logaddexp.accumulate(x, axis=axis, dtype=dtype, out=target[tuple(begin)])
-            else:
-                theirs(x, axis=axis, dtype=dtype, out=target, include_initial=first)
-            return self.done(operands, ours, target, out)
+                    sums[0], sums = -np.inf, sums[1:]
+                np.logaddexp.accumulate(np.moveaxis(x, axis, 0), dtype=dtype, out=sums)
+
+            return self.filled(operands, out, shape, dtype, fill)
 
         return compute
 
@@ -197,53 +176,45 @@ class NumpyProvider(Provider):
             x, low, high = self.views(operands)
             low, high = _bound(low, x.dtype), _bound(high, x.dtype)
             shape = np.broadcast(*(operand for operand in (x, low, high) if operand is not None)).shape
-            if out is not None:
-                check_shape(out, shape)
-            ours, target = (None, self.target(out)) if out is not None else self.new(operands, shape, x.dtype)
-            if low is None and high is None:
-                np.copyto(target, x, casting="same_kind")
-            else:
-                np.clip(x, low, high, out=target)
-            return self.done(operands, ours, target, out)
+
+            def fill(target: Any) -> None:
+                if low is None and high is None:
+                    np.copyto(target, x, casting="same_kind")
+                else:
+                    np.clip(x, low, high, out=target)
+
+            return self.filled(operands, out, shape, x.dtype, fill)
 
         return compute
 
     def _matmul(self, name: str, theirs: Any) -> Computed:
         def compute(operands: tuple[Any, ...], keywords: Any, out: Any) -> Any:
             x1, x2 = (np.asarray(view) for view in self.views(operands))
-            shape = _matmul_shape(x1, x2)
-            if out is not None:
-                check_shape(out, shape)
-                target = self.target(out)
-                np.matmul(x1, x2, out=target)
-                return self.done(operands, None, target, out)
-            ours, target = self.new(operands, shape, _result_dtype(np.matmul, [x1.dtype, x2.dtype]))
-            np.matmul(x1, x2, out=target)
-            return self.done(operands, ours, target)
+            shape, dtype = _matmul_shape(x1, x2), _result_dtype(np.matmul, [x1.dtype, x2.dtype])
+            return self.filled(operands, out, shape, dtype, lambda target: np.matmul(x1, x2, out=target))
 
         return compute
 
     def _vecdot(self, name: str, theirs: Any) -> Computed:
         def compute(operands: tuple[Any, ...], keywords: Any, out: Any) -> Any:
-            x1, x2 = (np.asarray(view) for view in self.views(operands))
-            axis = keywords["axis"]
-            sides = [np.moveaxis(x, axis, -1) for x in (x1, x2)]
-            shape = np.broadcast_shapes(sides[0].shape[:-1], sides[1].shape[:-1])
-            ours, target = self.new(operands, shape, _result_dtype(np.vecdot, [x1.dtype, x2.dtype]))
-            np.vecdot(*sides, out=target)
-            return self.done(operands, ours, target)
+            x1, x2 = (np.moveaxis(np.asarray(view), keywords["axis"], -1) for view in self.views(operands))
+            shape = np.broadcast_shapes(x1.shape[:-1], x2.shape[:-1])
+            dtype = _result_dtype(np.vecdot, [x1.dtype, x2.dtype])
+            return self.filled(operands, out, shape, dtype, lambda target: np.vecdot(x1, x2, out=target))
 
         return compute
 
     def _sort(self, name: str, theirs: Any) -> Computed:
         def compute(operands: tuple[Any, ...], keywords: Any, out: Any) -> Any:
-            x, axis = self.view(operands[0]), keywords["axis"]
-            ours, target = self.new(operands, x.shape, x.dtype)
-            target[...] = np.flip(x, axis) if keywords["descending"] else x
-            target.sort(axis=axis, stable=keywords["stable"])
-            if keywords["descending"]:
-                target[...] = np.flip(target, axis).copy()
-            return self.done(operands, ours, target)
+            x, axis, is_down = self.view(operands[0]), keywords["axis"], keywords["descending"]
+
+            def fill(target: Any) -> None:
+                target[...] = np.flip(x, axis) if is_down else x
+                target.sort(axis=axis, stable=keywords["stable"])
+                if is_down:
+                    target[...] = np.flip(target, axis).copy()
+
+            return self.filled(operands, out, x.shape, x.dtype, fill)
 
         return compute
 
@@ -257,8 +228,7 @@ class NumpyProvider(Provider):
 
     def frequencies(self, name: str, n: int, d: float, dtype: Any, place: usm_ndarray) -> usm_ndarray:
         value = getattr(np.fft, name)(n, d)
-        ours = asarray(value, dtype=dtype, usm_type=place.usm_type, sycl_queue=place.sycl_queue)
-        return ours
+        return asarray(value, dtype=dtype, usm_type=place.usm_type, sycl_queue=place.sycl_queue)
 
     # Functions of NumPy that users call.
 
@@ -289,18 +259,15 @@ class NumpyProvider(Provider):
             return value
 
         def same(value: Any) -> Any:
-            """Our array for the view of one that was given, as `out` is, and NumPy's own `out`."""
-            out = named.get("out")
-            if (
-                any(value is target for target in (out if type(out) is tuple else (out,)))
-                and id(value) not in theirs_of_ours
-            ):
-                return value
+            """Our array for the view of one that was given, as `out` is; NumPy's own `out` as it is."""
             given = next((ours for ours, theirs in views.values() if theirs is value), None)
-            return self.given(arrays, value) if given is None else given
+            if given is not None:
+                return given
+            out = named.get("out")
+            is_out = any(value is target for target in (out if type(out) is tuple else (out,)))
+            return value if is_out else self.given(arrays, value)
 
         converted, named = view(arguments), {name: view(value) for name, value in keywords.items()}
-        theirs_of_ours = {id(theirs) for _, theirs in views.values()}
         # A copy of protected memory goes back where the function has changed it.
         before = [(ours, theirs, theirs.copy()) for ours, theirs in views.values()] if self.is_copy else []
         value = function(*converted, **named)
@@ -446,11 +413,7 @@ def _unique(name: str) -> Callable[[Any], Any]:
 def _proj(x: Any) -> Any:
     if x.dtype.kind != "c":
         return np.where(np.isinf(x), np.inf, x).astype(x.dtype)
-    return np.where(np.isinf(x), np.copysign(np.inf, 1) + 1j * np.copysign(0.0, x.imag), x).astype(x.dtype)
-
-
-def _shift(name: str) -> Callable[..., Any]:
-    return lambda x, axes: getattr(np.fft, name)(x, axes)
+    return np.where(np.isinf(x), np.inf + 1j * np.copysign(0.0, x.imag), x).astype(x.dtype)
 
 
 _SPECIAL: dict[tuple[str, str], Callable[..., Any]] = {
@@ -466,8 +429,6 @@ _SPECIAL: dict[tuple[str, str], Callable[..., Any]] = {
     ("linalg", "eigvals"): lambda x: _complex(np.linalg.eigvals(x)),
     ("linalg", "matrix_rank"): lambda x, rtol: np.linalg.matrix_rank(x, rtol=rtol),
     ("linalg", "pinv"): lambda x, rtol: np.linalg.pinv(x, rtol=rtol),
-    ("fft", "fftshift"): _shift("fftshift"),
-    ("fft", "ifftshift"): _shift("ifftshift"),
 }
 _KINDS: dict[str, Callable[[NumpyProvider, str, Any], Computed]] = {
     "reduction": NumpyProvider._reduction,

@@ -1,6 +1,8 @@
 """NumPy's protocols: its functions with an array of ours among their operands (NEP 13 and NEP 18)."""
 
-# pyright: basic
+# The libraries have no types here.
+# pyright: reportUnknownLambdaType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
 
 from __future__ import annotations
 
@@ -28,7 +30,6 @@ _NAMES = {
     "arctan": "atan",
     "arctan2": "atan2",
     "arctanh": "atanh",
-    "bitwise_count": "",
     "conjugate": "conj",
     "invert": "bitwise_invert",
     "left_shift": "bitwise_left_shift",
@@ -37,7 +38,7 @@ _NAMES = {
     "rint": "round",
     "true_divide": "divide",
 }
-#: Ufuncs that this package computes itself. They have no `out`.
+#: Ufuncs that this package computes itself, at least for booleans.
 _NATIVE = frozenset(
     """
     bitwise_and bitwise_or bitwise_xor bitwise_invert conj equal greater greater_equal isfinite isinf isnan less
@@ -64,12 +65,11 @@ def array_ufunc(
     plain = method == "__call__" and not keywords and getattr(np, ufunc.__name__, None) is ufunc
     if plain and (out is None or (len(out) == 1 and type(out[0]) is usm_ndarray)):
         target = None if out is None else out[0]
+        if name in _NATIVE:
+            value = getattr(ut, name)(*_place(inputs, target)[1])
+            return value if target is None else assigned(target, value)
         if name in FUNCTIONS and FUNCTIONS[name].kind in ("unary", "binary", "matmul") and ufunc.nout == 1:
             return function("", name)(*inputs, out=target)
-        if name in _NATIVE:
-            _, operands = _place(inputs, target)
-            value = _native(name, operands)
-            return value if target is None else assigned(target, value)
         if name == "vecdot" and out is None:
             return function("", "vecdot")(*inputs)
         if name == "divmod" and out is None:
@@ -89,14 +89,6 @@ def array_ufunc(
         what = name if method == "__call__" else f"{name}.{method}"
         raise TypeError(f"{what}: {provider.name}, which computes on this memory, has no such function; {_HINT}")
     return value
-
-
-def _native(name: str, operands: tuple[Any, ...]) -> Any:
-    if len(operands) == 2 and not isinstance(operands[0], usm_ndarray):
-        # Functions of ours take a number as the second operand.
-        reflected = {"less": "greater", "greater": "less", "less_equal": "greater_equal", "greater_equal": "less_equal"}
-        return getattr(ut, reflected.get(name, name))(operands[1], operands[0])
-    return getattr(ut, name)(*operands)
 
 
 def _is_external(operand: Any) -> bool:
@@ -302,31 +294,10 @@ _REPLACED: dict[Any, Callable[..., Any]] = {
     np.amin: _method("min"),
     **{
         getattr(np, name): _same(name)
-        for name in (
-            *(
-                "allclose",
-                "broadcast_arrays",
-                "count_nonzero",
-                "expand_dims",
-                "flip",
-                "isclose",
-                "meshgrid",
-                "moveaxis",
-            ),
-            *(
-                "put_along_axis",
-                "roll",
-                "swapaxes",
-                "take_along_axis",
-                "tile",
-                "tril",
-                "triu",
-                "place",
-                "put",
-                "extract",
-            ),
-            *("result_type", "can_cast"),
-        )
+        for name in """
+        allclose broadcast_arrays can_cast count_nonzero expand_dims extract flip isclose meshgrid moveaxis place put
+        put_along_axis result_type roll swapaxes take_along_axis tile tril triu
+        """.split()
     },
     np.broadcast_to: _broadcast_to,
     np.eye: _eye,

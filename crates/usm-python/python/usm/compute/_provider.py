@@ -1,7 +1,5 @@
 """What all providers have in common."""
 
-# pyright: basic
-
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -60,12 +58,12 @@ class Provider:
 
 def results(value: Any, ours: Callable[[Any], Any]) -> Any:
     """A result with each array in it converted. Named tuples keep their type."""
-    if isinstance(value, tuple):
-        items = [results(item, ours) for item in value]
-        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
-    if isinstance(value, list):
-        return [results(item, ours) for item in value]
-    return ours(value)
+    if not isinstance(value, (tuple, list)):
+        return ours(value)
+    kind: Any = type(value)
+    parts: Any = value
+    items = [results(part, ours) for part in parts]
+    return kind(*items) if hasattr(kind, "_fields") else kind(items)
 
 
 def check_shape(out: usm_ndarray, shape: tuple[int, ...]) -> None:

@@ -5,8 +5,6 @@ The standard is the array API 2025.12; the last part of each group has functions
 providers look up how to compute one by its kind.
 """
 
-# pyright: basic
-
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -232,7 +230,8 @@ def _elementwise(kind: str, parameters: str, lines: str) -> list[Function]:
 
 
 def _each(lines: str, part: str = "") -> list[Function]:
-    rows, functions = iter(lines.strip().splitlines()), []
+    functions: list[Function] = []
+    rows = iter(lines.strip().splitlines())
     for head in rows:
         head, _, arrays = head.partition(" : ")
         kind, _, call = head.partition(" ")

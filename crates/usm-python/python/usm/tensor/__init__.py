@@ -11,7 +11,7 @@ imported when the first of them is used.
 """
 
 # Type checkers read `__init__.pyi`.
-# pyright: basic, reportUnsupportedDunderAll=false, reportPossiblyUnboundVariable=false
+# pyright: reportUnsupportedDunderAll=false, reportPossiblyUnboundVariable=false
 
 from __future__ import annotations
 

@@ -3,8 +3,6 @@
 Each calls a function of :mod:`usm.tensor`. The class gets them when :mod:`usm.tensor` is imported.
 """
 
-# pyright: basic
-
 from __future__ import annotations
 
 from .. import _usm
@@ -58,7 +56,8 @@ def transpose(self: usm_ndarray, *axes: Any) -> usm_ndarray:
     """The axes in another order, by default reversed: integers, or one tuple of them. A view."""
     if not axes or axes == (None,):
         return self.T
-    return _usm.permute_dims(self, axes[0] if len(axes) == 1 and isinstance(axes[0], (tuple, list)) else axes)
+    order: Any = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
+    return _usm.permute_dims(self, order)
 
 
 def swapaxes(self: usm_ndarray, axis1: int, axis2: int) -> usm_ndarray:

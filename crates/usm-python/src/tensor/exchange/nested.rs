@@ -152,8 +152,8 @@ impl Elements {
         let place = self.len;
         let shape = match source {
             Source::Number(number) => {
-                push(&mut self.numbers, number)?;
-                push(&mut self.number_places, place)?;
+                push("obj", &mut self.numbers, number)?;
+                push("obj", &mut self.number_places, place)?;
                 Vec::new()
             }
             Source::Host(host) => {
@@ -164,7 +164,7 @@ impl Elements {
                 }
                 let elements = host.elements(&name(path), item)?;
                 let shape = elements.shape().to_vec();
-                push(&mut self.buffers, (place, elements))?;
+                push("obj", &mut self.buffers, (place, elements))?;
                 shape
             }
             Source::Array(array) => self.add_array(array.into_boxed(), path)?,
@@ -189,7 +189,7 @@ impl Elements {
             }
             Some(_) => {}
         }
-        push(&mut self.arrays, (self.len, array))?;
+        push("obj", &mut self.arrays, (self.len, array))?;
         Ok(shape)
     }
 

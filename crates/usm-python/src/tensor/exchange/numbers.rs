@@ -118,7 +118,7 @@ fn collect<'py, T>(
         [] => Ok(false),
         &[len] => every(object, len, |item| {
             interrupt::check_now_and_then(item.py(), values.len())?;
-            value(item).map(|value| push(values, value)).transpose().map(|added| added.is_some())
+            value(item).map(|value| push("obj", values, value)).transpose().map(|added| added.is_some())
         }),
         &[len, ref inner @ ..] => every(object, len, |item| collect(item, inner, values, value)),
     }

@@ -1,9 +1,9 @@
 //! Logic of elements.
 
 use pyo3::prelude::*;
-use usm_array::Dtype;
 
 use super::super::arithmetic::{Binary, Unary};
+use super::super::operand::have_bits;
 use super::elementwise::{self, binary_functions, unary_functions};
 use super::operands;
 
@@ -39,8 +39,7 @@ macro_rules! bitwise_functions {
             out: Option<&Bound<'py, PyAny>>,
             order: &str,
         ) -> PyResult<Bound<'py, PyAny>> {
-            let operands = (operands::operand("x1", x1)?, operands::operand("x2", x2)?);
-            if !(operands.0.is_boolean() && operands.1.is_boolean()) {
+            if have_bits(&operands::operand("x1", x1)?, &operands::operand("x2", x2)?) {
                 return Binary::$operator.call(x1, x2, out, order);
             }
             elementwise::binary((x1, x2), out, order, |a, b| a.$name(b), |b, a| b.$name(a))
@@ -53,6 +52,8 @@ bitwise_functions! {
     ///
     /// The bits that both integers have, for the operator ``&``; of booleans logical_and. `out` and `order` are as for equal.
     ///
+    /// Raises ValueError for elements that are neither integers nor booleans.
+    ///
     /// >>> import usm.tensor as ut
     /// >>> a = ut.arange(3, device="host")
     /// >>> ut.bitwise_and(ut.less(a, 2), True).tolist()
@@ -63,6 +64,8 @@ bitwise_functions! {
     ///
     /// The bits that one of both integers has, for the operator ``|``; of booleans logical_or. `out` and `order` are as for equal.
     ///
+    /// Raises ValueError for elements that are neither integers nor booleans.
+    ///
     /// >>> import usm.tensor as ut
     /// >>> a = ut.arange(3, device="host")
     /// >>> ut.bitwise_or(ut.less(a, 1), ut.greater(a, 1)).tolist()
@@ -72,6 +75,8 @@ bitwise_functions! {
     /// bitwise_xor(x1, x2, /, *, out=None, order="K")
     ///
     /// The bits that exactly one of both integers has, for the operator ``^``; of booleans logical_xor. `out` and `order` are as for equal.
+    ///
+    /// Raises ValueError for elements that are neither integers nor booleans.
     ///
     /// >>> import usm.tensor as ut
     /// >>> a = ut.arange(3, device="host")
@@ -84,6 +89,8 @@ bitwise_functions! {
 ///
 /// The other bits of integers, for the operator ``~``; of booleans logical_not. `out` and `order` are as for equal.
 ///
+/// Raises ValueError for elements that are neither integers nor booleans.
+///
 /// >>> import usm.tensor as ut
 /// >>> ut.bitwise_invert(ut.less(ut.arange(2, device="host"), 1)).tolist()
 /// [False, True]
@@ -94,8 +101,8 @@ pub(crate) fn bitwise_invert<'py>(
     out: Option<&Bound<'py, PyAny>>,
     order: &str,
 ) -> PyResult<Bound<'py, PyAny>> {
-    match operands::array("x", x)?.dtype() {
-        Dtype::Bool => elementwise::unary(x, out, order, usm_array::UsmArray::bitwise_invert),
-        _ => Unary::Invert.call(x, out, order),
+    match operands::array("x", x)?.dtype().kind() {
+        'i' | 'u' => Unary::Invert.call(x, out, order),
+        _ => elementwise::unary(x, out, order, usm_array::UsmArray::bitwise_invert),
     }
 }

@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use usm_array::{Conversion, CopyOrder, UsmArray, coerced_kind};
+use usm_array::{Conversion, CopyOrder, Order, UsmArray, coerced_kind};
 
 use super::super::operand::same_queue;
 use super::operands;
@@ -72,18 +72,21 @@ pub(super) fn follow(result: UsmArray, operands: &[&UsmArray]) -> usm_array::Res
     }
 }
 
-/// The result with the axes in an order of memory. What the operands have in common is kept: column-major, if all are that only.
+/// The order of memory that operands have in common: column-major, if all are that only.
+pub(in crate::tensor) fn common_order(operands: &[&UsmArray]) -> Order {
+    if operands.iter().all(|array| array.is_f_contiguous_only()) { Order::F } else { Order::C }
+}
+
+/// The result with the axes in an order of memory, by default the one that the operands have in common.
 pub(super) fn in_order(
     result: UsmArray,
     order: CopyOrder,
     operands: &[&UsmArray],
 ) -> usm_array::Result<UsmArray> {
-    let column_major = match order {
-        CopyOrder::C => false,
-        CopyOrder::F => true,
-        CopyOrder::Any | CopyOrder::Keep => operands.iter().all(|array| array.is_f_contiguous_only()),
+    let order = match (order, common_order(operands)) {
+        (CopyOrder::C, _) | (CopyOrder::Any | CopyOrder::Keep, Order::C) => CopyOrder::C,
+        (CopyOrder::F, _) | (CopyOrder::Any | CopyOrder::Keep, Order::F) => CopyOrder::F,
     };
-    let order = if column_major { CopyOrder::F } else { CopyOrder::C };
     result.converted(&Conversion { order, ..Conversion::default() })
 }
 
