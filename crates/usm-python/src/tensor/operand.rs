@@ -95,8 +95,8 @@ impl Operand {
     }
 }
 
-/// Whether bitwise functions of both are for a provider: of integers, or of integers and booleans. This package has those of booleans, and
-/// refuses all others.
+/// Whether bitwise functions of both are for a provider: of integers, or of integers and booleans.
+/// This package has those of booleans, and refuses all others.
 pub(super) fn have_bits<'a>(
     first: impl Into<ArrayOrScalar<'a>>,
     second: impl Into<ArrayOrScalar<'a>>,
