@@ -13,6 +13,9 @@ __all__ = ["Computed", "Provider", "assigned", "check_shape", "results"]
 #: Computes a function: the operands as ``_usm._place`` gives them, keywords or None, and `out`.
 Computed = Callable[[tuple[Any, ...], "dict[str, Any] | None", Any], Any]
 
+#: The types of results in parts. Any: a checker would narrow a result to a tuple of unknown parts.
+_SEQUENCES: Any = (tuple, list)
+
 
 class _Functions(dict[Function, Computed]):
     """The functions of a provider, made at their first use."""
@@ -58,11 +61,10 @@ class Provider:
 
 def results(value: Any, ours: Callable[[Any], Any]) -> Any:
     """A result with each array in it converted. Named tuples keep their type."""
-    if not isinstance(value, (tuple, list)):
+    if not isinstance(value, _SEQUENCES):
         return ours(value)
-    kind: Any = type(value)
-    parts: Any = value
-    items = [results(part, ours) for part in parts]
+    kind = type(value)
+    items = [results(part, ours) for part in value]
     return kind(*items) if hasattr(kind, "_fields") else kind(items)
 
 
