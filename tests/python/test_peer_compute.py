@@ -10,14 +10,8 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 @pytest.fixture
-def sklearn(monkeypatch):
-    # Before scipy and scikit-learn are imported for the first time; later it changes nothing.
-    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
+def sklearn():
     found = requirements.module("sklearn", required=requirements.REQUIRE_PEERS)
-    import scipy._lib._array_api as of_scipy
-
-    if not of_scipy.SCIPY_ARRAY_API:
-        pytest.skip("scipy was imported before without SCIPY_ARRAY_API")
     with found.config_context(array_api_dispatch=True):
         yield found
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from support import requirements
 from support.peer_suites import Suite, found, matches, outcomes, surprises
 
 KERNELS = "neither raw arguments nor work-group memory"
@@ -59,24 +60,27 @@ DPCTL = Suite(
     },
 )
 
+# The files of dpnp about functions that providers compute.
+COMPUTE = (
+    "elementwise/*",
+    "test_tensor_accumulation.py",
+    "test_tensor_clip.py",
+    "test_tensor_diff.py",
+    "test_tensor_isin.py",
+    "test_tensor_statistical_functions.py",
+    "test_tensor_sum.py",
+    "test_usm_ndarray_linalg.py",
+    "test_usm_ndarray_reductions.py",
+    "test_usm_ndarray_searchsorted.py",
+    "test_usm_ndarray_sorting.py",
+    "test_usm_ndarray_top_k.py",
+    "test_usm_ndarray_unique.py",
+)
+
 DPNP = Suite(
     package="dpnp.tests.tensor",
     renamed={r"\bdpctl\b": "usm", r"\bdpnp\.tensor\b": "usm.tensor"},
-    outside={
-        "elementwise/*": ARITHMETIC,
-        "test_tensor_accumulation.py": ARITHMETIC,
-        "test_tensor_clip.py": ARITHMETIC,
-        "test_tensor_diff.py": ARITHMETIC,
-        "test_tensor_isin.py": SORTING,
-        "test_tensor_statistical_functions.py": ARITHMETIC,
-        "test_tensor_sum.py": ARITHMETIC,
-        "test_usm_ndarray_linalg.py": "linear algebra is not in this package",
-        "test_usm_ndarray_reductions.py": ARITHMETIC,
-        "test_usm_ndarray_searchsorted.py": SORTING,
-        "test_usm_ndarray_sorting.py": SORTING,
-        "test_usm_ndarray_top_k.py": SORTING,
-        "test_usm_ndarray_unique.py": SORTING,
-    },
+    outside=dict.fromkeys(COMPUTE, "about arithmetic: a suite of its own"),
     fails={
         PRIVATE: [
             "test_tensor_array_api_inspection.py::test_array_api_inspection_default_dtypes",
@@ -205,11 +209,29 @@ BESIDE_DPCTL = replace(
     },
 )
 
+# The rest of the same tests, with NumPy as the provider.
+DPNP_COMPUTE = Suite(
+    package=DPNP.package,
+    renamed={
+        **DPNP.renamed,
+        # Private helpers of dpnp, on devices with all dtypes.
+        r"\b_tensor_elementwise_impl\b": "_tensor_impl",
+        r"\b(tu\.)?_to_device_supported_dtype\(": "(lambda dtype, device: dtype)(",
+        r"(?<![.\w])_can_cast\((.*), _fp16, _fp64": r"dpt.can_cast(\1",
+        r"\bdefault_device_fp_type\(q\)": '"f8"',
+        r"\bdefault_device_index_type\(q.sycl_device\)": '"i8"',
+    },
+    outside={},
+    only=COMPUTE,
+    fails={},
+)
 
+
+@pytest.mark.skipif(not requirements.REQUIRE_ALL_PEERS, reason="it takes minutes: cargo xtask verify peers runs it")
 @pytest.mark.parametrize(
     ("suite", "least"),
-    [(DPCTL, 1000), (DPNP, 2000), (BESIDE_DPCTL, 2000)],
-    ids=["dpctl", "dpnp", "dpnp_beside_dpctl"],
+    [(DPCTL, 1000), (DPNP, 2000), (BESIDE_DPCTL, 2000), (DPNP_COMPUTE, 2000)],
+    ids=["dpctl", "dpnp", "dpnp_beside_dpctl", "dpnp_compute"],
 )
 def test_suite(request: pytest.FixtureRequest, tmp_path: Path, suite: Suite, least: int) -> None:
     request.getfixturevalue("dpctl" if suite is DPCTL else "dpt")

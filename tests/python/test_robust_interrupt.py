@@ -126,7 +126,7 @@ def renew():
     if {known}:
         [x.__sycl_usm_array_interface__ for x in (a, b, indices, shared, own, other)]
 complete = usm.event_status_type.complete
-ROUNDS = max(4, ROUNDS // 3)    # for each of them
+ROUNDS = max(4, ROUNDS // 6)    # for each of them
 try:
     import numpy
 except ModuleNotFoundError:
@@ -341,7 +341,7 @@ def test_kernels_of_others_are_waited_for(dpt):
         + """
 import dpnp.tensor as dpt
 dpt.matmul(dpt.ones((8, 8), dtype="f8"), dpt.ones((8, 8), dtype="f8"))      # the kernel is built now
-size = 2000     # seconds on two cores
+size = 1200     # about a second on two cores
 def multiply():     # one kernel, since dpnp lets few be pending
     global x, theirs, ours
     x, theirs = dpt.ones((size, size), dtype="f8"), dpt.zeros((size, size), dtype="f8")
@@ -471,16 +471,17 @@ works = {
 LIMIT = 1 << 25
 for name, (prepare, work) in works.items():
     n, took, x = 1 << 15, 0.0, None
-    def longer():
+    def longer(times=2):
         global n, took, x
-        n *= 2
+        n *= times
         x = prepare(n)
         started = time.monotonic()
         work(x)
         took = time.monotonic() - started
     # Long enough to be interrupted in the midst, or as long as memory allows.
+    longer()
     while took < 0.2 and n < LIMIT:
-        longer()
+        longer(min(int(0.25 / took) + 1, -(-LIMIT // n)))
     if took < 0.2:
         assert not name.startswith("asarray"), f"{name} took {took} s"
         print(f"{BACKEND} {name}: over after {took * 1e3:.0f} ms, which is too fast for Ctrl-C")

@@ -34,6 +34,8 @@ class Suite:
     """Why tests fail, and which: ``file.py::test[parameters]``, where `*` stands for any text."""
     either: dict[str, list[str]] = field(default_factory=dict)
     """As `fails`, for tests that fail or pass."""
+    only: tuple[str, ...] = ("*",)
+    """Patterns of the files to run."""
     conftest: bool = False
     """Whether their conftest.py is used, too."""
 
@@ -65,9 +67,10 @@ def copied(suite: Suite, installed: Path, folder: Path) -> list[str]:
         file.write_text(text, encoding="utf-8")
     (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
     files = sorted(str(file.relative_to(target)) for file in target.rglob("test_*.py"))
-    stale = [pattern for pattern in suite.outside if not any(matches(pattern, name) for name in files)]
+    stale = [pattern for pattern in (*suite.only, *suite.outside) if not any(matches(pattern, name) for name in files)]
     assert not stale, f"no such files: {stale}"
-    return [name for name in files if not any(matches(pattern, name) for pattern in suite.outside)]
+    asked = [name for name in files if any(matches(pattern, name) for pattern in suite.only)]
+    return [name for name in asked if not any(matches(pattern, name) for pattern in suite.outside)]
 
 
 def outcomes(suite: Suite, installed: Path, folder: Path) -> dict[str, tuple[str, str]]:

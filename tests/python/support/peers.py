@@ -1,11 +1,15 @@
 """Fixtures for the libraries we exchange memory with, and the check that required ones are installed."""
 
 import importlib
+import os
 from types import ModuleType
 
 import pytest
 
 from . import requirements
+
+# scikit-learn dispatches only where SciPy does, which looks at its first import.
+os.environ["SCIPY_ARRAY_API"] = "1"
 
 
 def dpctl_programs() -> ModuleType:

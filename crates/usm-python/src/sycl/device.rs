@@ -23,8 +23,9 @@ fn equal(device: &Bound<'_, SyclDevice>, other: &Bound<'_, PyAny>) -> PyResult<O
 
 /// A handle of a root device whose device USM this library leaves to queues, as that of a GPU: for the tests of this package.
 #[pyfunction]
-pub(crate) fn _strict_device(device: &Bound<'_, SyclDevice>) -> PyResult<SyclDevice> {
-    Ok(SyclDevice::from_device(device.get().device.strict().or_raise()?))
+pub(crate) fn _strict_device(device: &Bound<'_, PyAny>) -> PyResult<SyclDevice> {
+    let device = device_argument(device.py(), "device", Some(device))?;
+    Ok(SyclDevice::from_device(device.strict().or_raise()?))
 }
 
 /// The device, or for a sub-device the root device that it is a part of.

@@ -12,7 +12,7 @@ pub(in crate::tasks) mod pythons;
 pub(in crate::tasks) mod rust;
 
 use std::path::{Path, PathBuf};
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 
 use self::python::{EXTENSION_TESTS, Tests, WHEEL_TESTS};
 use super::demo::EXAMPLE;
@@ -95,18 +95,25 @@ pub(crate) fn run(project: &Project, peers: Peers, packages: &[String]) -> Outco
 
 /// Runs all tests as steps of a bigger command. They stop at the first step that fails.
 pub(super) fn all(project: &Project, peers: Peers, build: Build, steps: &mut Steps) -> Outcome<()> {
-    // The packages come over the network while the compiler has the cores.
-    let other = project.again()?;
-    let venvs = thread::spawn(move || prepare(&other, peers));
-    steps.step("build of the Rust tests", || rust::build(project))?;
-    steps.step("packages for Python (since the start)", || {
-        venvs.join().map_err(|_| Failure::new("the installation of packages panicked"))?
+    let [for_venvs, for_wheel] = [project.again()?, project.again()?];
+    // The packages come over the network while the compiler has the cores, and the linker of the wheel leaves a core free for long.
+    let wheel = thread::scope(|scope| {
+        let venvs = scope.spawn(move || prepare(&for_venvs, peers));
+        let wheel = scope.spawn(move || build.wheel(&for_wheel));
+        steps.step("build of the Rust tests", || rust::build(project))?;
+        steps.step("packages for Python (since the start)", || joined(venvs))?;
+        let sycl = Venv::ensure(project, "venv")?;
+        steps.step("Rust tests", || rust::tests(project, &sycl, &[]))?;
+        steps.step("doctests", || rust::doctests(project, &sycl, None))?;
+        steps.step("wheel (since the start)", || joined(wheel))
     })?;
     let (sycl, bare) = venvs_of(project)?;
-    steps.step("Rust tests", || rust::tests(project, &sycl, &[]))?;
-    steps.step("doctests", || rust::doctests(project, &sycl, None))?;
-    let wheel = steps.step("wheel", || build.wheel(project))?;
     wheel_tests(project, peers, &wheel, [&sycl, &bare], steps)
+}
+
+/// What a thread has brought about.
+fn joined<T>(thread: ScopedJoinHandle<'_, Outcome<T>>) -> Outcome<T> {
+    thread.join().map_err(|_| Failure::new("a thread of this command panicked"))?
 }
 
 /// Runs the tests of some crates as steps.

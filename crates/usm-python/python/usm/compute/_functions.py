@@ -26,7 +26,10 @@ def call(row: Function, operands: tuple[Any, ...], keywords: dict[str, Any], out
 
 
 def _given(row: Function, operands: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple(operand for operand in operands if operand is not None) if row.arrays else operands
+    if not row.arrays:
+        return operands
+    optional = len(operands) - len(row.arrays)
+    return (*operands[:optional], *(operand for operand in operands[optional:] if operand is not None))
 
 
 def _ordered(row: Function, operands: tuple[Any, ...], out: Any, order: Any) -> Any:

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 from .._usm import _host_memory, _new, asarray, asnumpy, usm_ndarray
-from ._provider import Computed, Provider, assigned, check_shape, results
+from ._provider import Computed, Provider, assigned, check_dtype, check_shape, results
 from ._table import Function
 
 __all__ = ["NumpyProvider", "np"]
@@ -29,6 +29,8 @@ if not hasattr(np, "cumulative_sum"):
 
 #: Functions of NumPy with other names than in the table.
 _NAMES = {"round": np.rint, "logsumexp": np.logaddexp.reduce, "reduce_hypot": np.hypot.reduce}
+#: Accumulations of real numbers, in floating point.
+_OF_REAL = frozenset({"logsumexp", "reduce_hypot", "cumulative_logsumexp"})
 _SCALARS = {bool: np.dtype(bool), int: int, float: float, complex: complex}
 
 
@@ -62,6 +64,8 @@ class NumpyProvider(Provider):
         """A result of that shape, which `fill` writes: in `out`, or in new memory of that dtype."""
         if out is not None:
             check_shape(out, shape)
+            if dtype is not None:  # else NumPy refuses
+                check_dtype(out, dtype)
         if not self.is_copy:
             ours = _new(operands, shape, dtype) if out is None else out
             fill(self.view(ours))
@@ -93,6 +97,8 @@ class NumpyProvider(Provider):
             return self._copied(special)
         home = getattr(np, row.part) if row.part and row.kind == "copied" else np
         theirs = _NAMES.get(row.name) or getattr(home, row.name, None)
+        if row.name == "reciprocal":
+            return self._reciprocal()
         if row.kind in ("unary", "binary") and isinstance(theirs, np.ufunc):
             return self._elementwise(theirs, keeps_exact=row.name in ("round", "ceil", "floor", "trunc"))
         if row.kind in _KINDS:
@@ -127,6 +133,16 @@ class NumpyProvider(Provider):
 
         return of_integers
 
+    def _reciprocal(self) -> Computed:
+        """NumPy's own is 0 for most integers."""
+        inexact, exact = self._elementwise(np.reciprocal), self._elementwise(np.divide)
+
+        def compute(operands: tuple[Any, ...], keywords: Any, out: Any) -> Any:
+            is_exact = operands[0].dtype.kind in "biu"
+            return exact((1, *operands), None, out) if is_exact else inexact(operands, None, out)
+
+        return compute
+
     def _reduction(self, name: str, theirs: Any) -> Computed:
         def compute(operands: tuple[Any, ...], keywords: Any, out: Any) -> Any:
             x = self.view(operands[0])
@@ -135,7 +151,16 @@ class NumpyProvider(Provider):
             else:
                 dtype = _mean_dtype(x.dtype, name)
             shape = _reduced(x.shape, keywords["axis"], keywords["keepdims"])
-            return self.filled(operands, out, shape, dtype, lambda target: theirs(x, **keywords, out=target))
+
+            def fill(target: Any) -> None:
+                if name in _OF_REAL and dtype.kind != "f":
+                    target[...] = theirs(x, **keywords | {"dtype": np.dtype(float)})
+                elif "correction" in keywords and keywords["correction"] * target.size >= x.size:
+                    target[...] = np.nan  # by the standard; NumPy divides by zero
+                else:
+                    theirs(x, **keywords, out=target)
+
+            return self.filled(operands, out, shape, dtype, fill)
 
         return compute
 
@@ -143,7 +168,7 @@ class NumpyProvider(Provider):
         def compute(operands: tuple[Any, ...], keywords: Any, out: Any) -> Any:
             x = self.view(operands[0])
             shape = _reduced(x.shape, keywords["axis"], keywords["keepdims"])
-            return self.filled(operands, out, shape, np.intp, lambda target: theirs(x, **keywords, out=target))
+            return self.filled(operands, out, shape, np.dtype(np.intp), lambda target: theirs(x, **keywords, out=target))
 
         return compute
 
@@ -315,9 +340,11 @@ def _result_dtype(ufunc: Any, key: Any) -> Any:
 
 def _accumulated(found: Any, asked: Any, name: str) -> Any:
     """The dtype of sums and products: small integers become those of 64 bits."""
+    if name in _OF_REAL and found.kind == "c":
+        raise ValueError(f"{name}: found elements of {found}, allowed are real numbers and booleans")
     if asked is not None:
         return np.dtype(asked)
-    if name in ("logsumexp", "reduce_hypot", "cumulative_logsumexp"):
+    if name in _OF_REAL:
         return found if found.kind == "f" else np.dtype(float)
     if found.kind in "bi":
         return np.dtype(np.int64)
@@ -343,6 +370,8 @@ def _bound(bound: Any, dtype: Any) -> Any:
     """A bound in the dtype of the array."""
     if bound is None:
         return None
+    if dtype.kind != "c" and np.iscomplexobj(bound):
+        raise TypeError(f"clip: found a complex bound, allowed are real bounds for elements of {dtype}")
     if isinstance(bound, np.ndarray):
         return bound.astype(dtype)
     if dtype.kind in "iu":
@@ -377,11 +406,28 @@ def _argsort(x: Any, axis: int, descending: bool, stable: bool) -> Any:
     return x.shape[axis] - 1 - order if x.ndim else order
 
 
+class TopK(NamedTuple):
+    """The result of ``top_k``."""
+
+    values: Any
+    indices: Any
+
+
 def _top_k(x: Any, k: int, axis: Any, mode: str) -> Any:
+    if mode not in ("largest", "smallest"):
+        raise ValueError(f'mode: found {mode!r}, allowed are "largest" and "smallest"')
     if axis is None:
         axis, x = -1, x.ravel()
+    if not 0 <= k <= x.shape[axis]:
+        raise ValueError(f"k: found {k}, allowed are numbers from 0 to {x.shape[axis]}")
     order = np.take(_argsort(x, axis, mode == "largest", True), np.arange(k), axis=axis)
-    return np.take_along_axis(x, order, axis), order
+    return TopK(np.take_along_axis(x, order, axis), order)
+
+
+def _tensordot(x1: Any, x2: Any, axes: Any) -> Any:
+    if np.ndim(axes) == 0 and axes < 0:
+        raise ValueError(f"axes: found {axes}, allowed are numbers from 0 and sequences")
+    return np.tensordot(x1, x2, axes)
 
 
 def _searchsorted(x1: Any, x2: Any, sorter: Any, side: str) -> Any:
@@ -420,6 +466,8 @@ _SPECIAL: dict[tuple[str, str], Callable[..., Any]] = {
     ("", "argsort"): _argsort,
     ("", "top_k"): _top_k,
     ("", "searchsorted"): _searchsorted,
+    ("", "tensordot"): _tensordot,
+    ("linalg", "tensordot"): _tensordot,
     ("", "diff"): _diff,
     ("", "angle"): np.angle,
     ("", "proj"): _proj,

@@ -8,7 +8,7 @@ from typing import Any
 from .._usm import can_cast, usm_ndarray
 from ._table import Function
 
-__all__ = ["Computed", "Provider", "assigned", "check_shape", "results"]
+__all__ = ["Computed", "Provider", "assigned", "check_dtype", "check_shape", "results"]
 
 #: Computes a function: the operands as ``_usm._place`` gives them, keywords or None, and `out`.
 Computed = Callable[[tuple[Any, ...], "dict[str, Any] | None", Any], Any]
@@ -74,10 +74,15 @@ def check_shape(out: usm_ndarray, shape: tuple[int, ...]) -> None:
         raise ValueError(f"out: found shape {out.shape}, allowed is {shape}, that of the result")
 
 
+def check_dtype(out: usm_ndarray, dtype: Any) -> None:
+    """Refuses an `out` of a lower kind of dtype than the result."""
+    if not can_cast(dtype, out.dtype, casting="same_kind"):
+        raise TypeError(f"out: found elements of {out.dtype}, allowed are those that hold {dtype}")
+
+
 def assigned(out: usm_ndarray, value: Any) -> usm_ndarray:
     """`out` with the elements of a result, of its shape and of no higher kind of dtype."""
     check_shape(out, value.shape)
-    if not can_cast(value.dtype, out.dtype, casting="same_kind"):
-        raise TypeError(f"out: found elements of {out.dtype}, allowed are those that hold {value.dtype}")
+    check_dtype(out, value.dtype)
     out[...] = value
     return out

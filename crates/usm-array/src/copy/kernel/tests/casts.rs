@@ -1,13 +1,13 @@
 //! Casts by kernels, and the same by host code, bit by bit
 
 use proptest::prelude::ProptestConfig;
-use usm_core::testing::sycl_queue;
+use usm_core::testing::{cuda_queue, sycl_queue};
 use usm_memory::usm_core::{Queue, UsmKind};
 
 use super::super::Elements;
 use super::super::linear::long_run;
+use super::Numbers;
 use super::reference::{Axis, layouts, upload_to};
-use super::{Numbers, kernel_queues};
 use crate::copy::cast::Cast;
 use crate::copy::host;
 use crate::copy::plan::CopyPlan;
@@ -131,13 +131,21 @@ fn all_pairs_as_by_host_code() {
             }
         }
     }
+    // In the process that has built the kernels.
     any_pair_along_any_loops(&queue, &mut numbers, &kernels);
+    all_pairs_transposed(&queue, &kernels);
+}
+
+#[test]
+fn all_pairs_transposed_on_cuda() {
+    if let Some(queue) = cuda_queue() {
+        all_pairs_transposed(&queue, &Kernels::new());
+    }
 }
 
 /// Casts that transpose, around the edges of tiles. Rows are aligned nowhere for all pairs of dtypes, and in turn on both sides, on one
 /// with the source walked backwards, or with axes around.
-#[test]
-fn all_pairs_transposed() {
+fn all_pairs_transposed(queue: &Queue, kernels: &Kernels) {
     const PLANE: isize = 48 * 49;
     let shapes: [&[Axis]; 4] = [
         &[(64, 64, 1), (64, 1, 64)],
@@ -145,18 +153,14 @@ fn all_pairs_transposed() {
         &[(40, 103, -1), (100, 1, 72)],
         &[(2, 3 * PLANE, PLANE), (2, PLANE, 2 * PLANE), (49, 48, 1), (48, 1, 49)],
     ];
-    for queue in kernel_queues() {
-        let mut numbers = Numbers(0x1234_5678_9abc_def1);
-        let kernels = Kernels::new();
-        let pairs = Dtype::ALL.into_iter().flat_map(|src| Dtype::ALL.map(|dst| [src, dst]));
-        for (pair, shape) in pairs.zip(shapes.iter().cycle()) {
-            check(&queue, pair, &[(65, 67, 1), (67, 1, 65)], &mut numbers, &kernels);
-            check(&queue, pair, shape, &mut numbers, &kernels);
-        }
+    let mut numbers = Numbers(0x1234_5678_9abc_def1);
+    let pairs = Dtype::ALL.into_iter().flat_map(|src| Dtype::ALL.map(|dst| [src, dst]));
+    for (pair, shape) in pairs.zip(shapes.iter().cycle()) {
+        check(queue, pair, &[(65, 67, 1), (67, 1, 65)], &mut numbers, kernels);
+        check(queue, pair, shape, &mut numbers, kernels);
     }
 }
 
-/// In the process that has built the kernels.
 fn any_pair_along_any_loops(queue: &Queue, numbers: &mut Numbers, kernels: &Kernels) {
     for round in 0..ProptestConfig::default().cases as usize {
         let [src, dst] = [(); 2].map(|()| Dtype::ALL[numbers.next(Dtype::ALL.len())]);
