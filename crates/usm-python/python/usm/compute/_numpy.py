@@ -168,7 +168,9 @@ class NumpyProvider(Provider):
         def compute(operands: tuple[Any, ...], keywords: Any, out: Any) -> Any:
             x = self.view(operands[0])
             shape = _reduced(x.shape, keywords["axis"], keywords["keepdims"])
-            return self.filled(operands, out, shape, np.dtype(np.intp), lambda target: theirs(x, **keywords, out=target))
+            return self.filled(
+                operands, out, shape, np.dtype(np.intp), lambda target: theirs(x, **keywords, out=target)
+            )
 
         return compute
 

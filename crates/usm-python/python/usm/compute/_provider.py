@@ -13,9 +13,6 @@ __all__ = ["Computed", "Provider", "assigned", "check_dtype", "check_shape", "re
 #: Computes a function: the operands as ``_usm._place`` gives them, keywords or None, and `out`.
 Computed = Callable[[tuple[Any, ...], "dict[str, Any] | None", Any], Any]
 
-#: The types of results in parts. Any: a checker would narrow a result to a tuple of unknown parts.
-_SEQUENCES: Any = (tuple, list)
-
 
 class _Functions(dict[Function, Computed]):
     """The functions of a provider, made at their first use."""
@@ -59,11 +56,15 @@ class Provider:
         raise NotImplementedError
 
 
+def _has_parts(value: Any) -> bool:
+    return isinstance(value, (tuple, list))
+
+
 def results(value: Any, ours: Callable[[Any], Any]) -> Any:
     """A result with each array in it converted. Named tuples keep their type."""
-    if not isinstance(value, _SEQUENCES):
+    if not _has_parts(value):
         return ours(value)
-    kind = type(value)
+    kind = value.__class__
     items = [results(part, ours) for part in value]
     return kind(*items) if hasattr(kind, "_fields") else kind(items)
 
