@@ -1,5 +1,6 @@
 """Operators and functions that providers compute: NumPy's values, in our memory, on the operands' queue."""
 
+import math
 import operator
 import threading
 
@@ -654,3 +655,33 @@ def test_a_forked_child_is_told():
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
         """,
     )
+
+
+def test_numpy_gives_what_the_standard_asks_for(numpy, queue, host_accessible):
+    """Where NumPy's own functions give something else."""
+
+    def array(values, dtype=None):
+        return ut.asarray(values, dtype, usm_type=host_accessible, sycl_queue=queue)
+
+    whole = array([2, 4])
+    assert ut.reciprocal(whole).tolist() == [0.5, 0.25]
+    for function in (ut.var, ut.std):
+        assert math.isnan(function(array([1.0, 2.0]), correction=2))
+        assert math.isnan(function(array([1.0, 2.0]), correction=3))
+    for function in (ut.logsumexp, ut.reduce_hypot, ut.cumulative_logsumexp):
+        with pytest.raises(ValueError, match="allowed are real numbers"):
+            function(array([1j, 2.0]))
+    assert ut.reduce_hypot(array([3.0, 4.0]), dtype="i4").tolist() == 5
+    with pytest.raises(TypeError, match="out: found elements of int64"):
+        ut.cumulative_sum(array([0.5, 1.0]), out=array([0, 0]))
+    largest = ut.top_k(array([1, 3, 2]), 2)
+    assert largest.values.tolist() == [3, 2] and largest.indices.tolist() == [1, 2]
+    for k, mode in ((-1, "largest"), (4, "largest"), (1, "greatest")):
+        with pytest.raises(ValueError, match="allowed are"):
+            ut.top_k(whole, k, mode=mode)
+    with pytest.raises(ValueError, match="axes"):
+        ut.tensordot(array([[1.0]]), array([[1.0]]), axes=-1)
+    for bound in (1.5, 1j, array([1.5, 2.5])):
+        with pytest.raises(TypeError, match="clip: found"):
+            ut.clip(whole, bound)
+    assert ut.clip(whole, 3.0, float("inf")).tolist() == [3, 4]

@@ -64,8 +64,7 @@ class NumpyProvider(Provider):
         """A result of that shape, which `fill` writes: in `out`, or in new memory of that dtype."""
         if out is not None:
             check_shape(out, shape)
-            if dtype is not None:  # else NumPy refuses
-                check_dtype(out, dtype)
+            check_dtype(out, dtype)
         if not self.is_copy:
             ours = _new(operands, shape, dtype) if out is None else out
             fill(self.view(ours))
@@ -375,11 +374,15 @@ def _bound(bound: Any, dtype: Any) -> Any:
     if dtype.kind != "c" and np.iscomplexobj(bound):
         raise TypeError(f"clip: found a complex bound, allowed are real bounds for elements of {dtype}")
     if isinstance(bound, np.ndarray):
+        if bound.dtype.kind == "f" and dtype.kind in "iu":
+            raise TypeError(f"clip: found bounds of {bound.dtype}, allowed are integers for elements of {dtype}")
         return bound.astype(dtype)
     if dtype.kind in "iu":
+        if isinstance(bound, float) and not bound.is_integer() and np.isfinite(bound):
+            raise TypeError(f"clip: found the bound {bound}, allowed are whole numbers for elements of {dtype}")
         limits = np.iinfo(dtype)
         # NaN has no order: NumPy's comparison says what becomes of it.
-        bound = int(np.clip(bound, limits.min, limits.max)) if bound == bound else bound
+        bound = int(max(int(limits.min), min(bound, int(limits.max)))) if bound == bound else bound
     return np.asarray(bound, dtype)
 
 

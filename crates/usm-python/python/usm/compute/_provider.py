@@ -76,8 +76,8 @@ def check_shape(out: usm_ndarray, shape: tuple[int, ...]) -> None:
 
 
 def check_dtype(out: usm_ndarray, dtype: Any) -> None:
-    """Refuses an `out` of a lower kind of dtype than the result."""
-    if not can_cast(dtype, out.dtype, casting="same_kind"):
+    """Refuses an `out` of a lower kind of dtype than the result; None leaves this to the provider."""
+    if dtype is not None and not can_cast(dtype, out.dtype, casting="same_kind"):
         raise TypeError(f"out: found elements of {out.dtype}, allowed are those that hold {dtype}")
 
 
