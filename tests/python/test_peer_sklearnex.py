@@ -97,7 +97,7 @@ if requirements.REQUIRE_ALL_PEERS:
 
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_dispatch_by_way_of_dpnp(sklearnex, numpy, sycl_queue, usm_type, data, name):
-    """An array of dpnp over our memory takes part, and what is computed comes back as an array of ours, without a copy."""
+    """An array of dpnp over our memory takes part; what is computed comes back as an array of ours without a copy."""
     dpnp = requirements.module("dpnp", required=requirements.REQUIRE_PEERS)
     module, arguments, target, result = ESTIMATORS[name]
     estimator = getattr(importlib.import_module(f"sklearnex.{module}"), name)
