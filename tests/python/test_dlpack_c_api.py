@@ -2,13 +2,14 @@
 
 import ctypes
 import gc
+from pathlib import Path
 
 import pytest
 
 import usm
 import usm.tensor as ut
 
-from support import capsules
+from support import capsules, children
 from support.dlpack import SET_ERROR, DLTensor, ExchangeApi, External, ManagedVersioned, places
 from support.interface import Producer, settled
 from support.layouts import STRIDED, strided_array
@@ -167,3 +168,61 @@ def test_allocation(api, queue, at_start):
     assert all(message for _, _, message in errors)
     assert api.allocate(None, ctypes.byref(out), None, set_error) == -1
     assert settled() == at_start
+
+
+BELOW = f"""
+import ctypes, sys
+sys.path.append({str(Path(__file__).parent)!r})
+from support.dlpack import ExchangeApi, ManagedVersioned
+from support import capsules
+api = ExchangeApi.from_address(capsules.pointer_of(ut.usm_ndarray.__dlpack_c_exchange_api__))
+
+class Producer:
+    def __init__(self, array):
+        self.array, self.__sycl_usm_array_interface__ = array, array.__sycl_usm_array_interface__
+    def __del__(self):
+        gone.append(self.array.tolist()[:3])
+
+def exported(array):
+    out = ctypes.c_void_p()
+    assert api.from_object(array, ctypes.byref(out)) == 0
+    return out.value
+
+def delete(pointer):
+    # Without the interpreter, as every function that is called so.
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(ManagedVersioned.from_address(pointer).deleter)(pointer)
+
+class Caller:
+    # Its property is read within a call of ours.
+    def __init__(self, what):
+        self.what = what
+    @property
+    def __sycl_usm_array_interface__(self):
+        self.what()
+        return mine.__sycl_usm_array_interface__
+
+mine, gone = array(3), []
+"""
+
+
+@pytest.mark.parametrize("backend", ["host", "sycl"])
+def test_deleters_run_without_the_interpreter_below_a_call_of_ours(backend):
+    """PyO3 believes then that this thread holds the interpreter, which a library below has given up."""
+    children.run(
+        backend,
+        BELOW
+        + """
+# What the memory keeps is a Python object, whose end runs Python code.
+theirs = exported(ut.asarray(Producer(ut.asarray([1, 2, 3], sycl_queue=QUEUE))))
+ut.asarray(Caller(lambda: delete(theirs)))
+assert gone == [[1, 2, 3]], gone
+# Memory without a pool waits for what is under way, which lets Ctrl-C through.
+for _ in range(5):
+    large = um.MemoryUSMShared(1 << 28, queue=QUEUE)
+    pending = [QUEUE.memset_async(large, n) for n in range(8)]
+    theirs = exported(ut.usm_ndarray(1 << 28, "u1", buffer=large))
+    del large
+    ut.asarray(Caller(lambda: delete(theirs)))
+""",
+        seconds=120,
+    )

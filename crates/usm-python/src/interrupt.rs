@@ -15,6 +15,7 @@ use usm_array::{UsmArray, usm_memory};
 use crate::called;
 use crate::errors::{self, OrRaise, UsmError};
 use crate::flight::events_under_way;
+use crate::held::with_interpreter;
 
 /// Operations that complete within this time are waited for without another thread, which takes up to a tenth of it to start and to
 /// answer.
@@ -329,7 +330,7 @@ pub(crate) fn wait_in_guard(event: &Event) -> usm_memory::Result<()> {
     match elsewhere(job) {
         // Guards are taken by threads that have given the interpreter up, which signal handlers need.
         Ok(ended) => {
-            if let Some(Err(error)) = Python::try_attach(|py| wait_for_end(py, ended)) {
+            if let Some(Err(error)) = with_interpreter(|py| wait_for_end(py, ended)) {
                 errors::set_raised(error);
                 return Err(usm_memory::Error::Interrupted);
             }

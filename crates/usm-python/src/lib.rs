@@ -40,6 +40,7 @@ mod doctor;
 mod extension;
 mod flight;
 mod functions;
+mod held;
 mod imported;
 mod interface;
 mod interrupt;

@@ -18,6 +18,7 @@ use crate::buffer_import::HostBuffer;
 use crate::builtin::is_builtin;
 use crate::called;
 use crate::errors::{OrRaise, ToPyErr, in_place_of, type_name};
+use crate::held::Kept;
 use crate::imported;
 use crate::objects::{Memory, UsmNdarray};
 use crate::sycl::{QueueOrContext, queue_for, queue_or_context, runtime};
@@ -28,23 +29,14 @@ use crate::sycl::{QueueOrContext, queue_for, queue_or_context, runtime};
 /// hold the interpreter, and a collector that counts references while their number changes finalises live objects. A cycle
 /// through a producer is therefore kept, as one through the base of a NumPy array is.
 pub(crate) struct Producer {
-    /// There until the end.
-    pub(crate) object: Option<Py<PyAny>>,
+    object: Kept,
     _buffer: Option<HostBuffer>,
 }
 
 impl Producer {
     /// The object alone.
     pub(crate) fn of(object: &Bound<'_, PyAny>) -> Self {
-        Self { object: Some(object.clone().unbind()), _buffer: None }
-    }
-}
-
-impl Drop for Producer {
-    fn drop(&mut self) {
-        // A thread without the interpreter would leave the object in a list of PyO3's, whose lock a forked child may find locked for
-        // ever. A program that ends has no interpreter any more.
-        let _gone = Python::try_attach(|_| drop(self.object.take()));
+        Self { object: Kept::of(object), _buffer: None }
     }
 }
 
@@ -155,7 +147,7 @@ fn import_dict(object: &Bound<'_, PyAny>, dict: &Bound<'_, PyDict>) -> PyResult<
     };
     let queue = queue_for(py, place, start)?
         .ok_or_else(|| value_error!("data: {start:#x} is not USM of the context that syclobj names"))?;
-    let producer = Producer { object: Some(object.clone().unbind()), _buffer: buffer };
+    let producer = Producer { object: Kept::of(object), _buffer: buffer };
     let owner: Arc<dyn Any + Send + Sync> = Arc::new(producer);
     // SAFETY: 1. the producer keeps the memory as long as it lives, which is the protocol; 2. and 3. are the trust boundary of
     // SECURITY.md: nobody can check them.
@@ -225,7 +217,7 @@ fn is_dpctl_memory(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 pub(crate) fn producer(buffer: &UsmBuffer) -> Option<&Py<PyAny>> {
     match buffer.ownership() {
         Ownership::Borrowed(owner) => {
-            owner.downcast_ref::<Producer>().and_then(|producer| producer.object.as_ref())
+            owner.downcast_ref::<Producer>().and_then(|producer| producer.object.object())
         }
         _ => None,
     }

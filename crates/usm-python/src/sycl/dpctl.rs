@@ -17,6 +17,7 @@ use super::capsule::{self, QueueOrContext};
 use super::classes::{SyclContext, SyclDevice, SyclQueue};
 use crate::called;
 use crate::errors::{OrRaise, type_name};
+use crate::held::Kept;
 use crate::imported;
 
 /// A class of dpctl and the joint class over it.
@@ -80,18 +81,18 @@ fn dpctl(py: Python<'_>) -> PyResult<Option<&'static Dpctl>> {
 #[derive(Default)]
 struct Objects {
     /// An object of dpctl's own class. It has no reference to ours, so there is no cycle.
-    given: Option<Py<PyAny>>,
+    given: Option<Kept>,
     /// A weak reference to an object of the joint class, which owns the queue.
-    made: Mutex<Option<Py<PyWeakrefReference>>>,
+    made: Mutex<Option<Kept<PyWeakrefReference>>>,
 }
 
 /// The object of dpctl that the program gave for a queue.
 fn given(queue: &Queue) -> Option<&Py<PyAny>> {
-    queue.attached::<Objects>()?.given.as_ref()
+    queue.attached::<Objects>()?.given.as_ref()?.object()
 }
 
 /// The Python object that the program gave for a context.
-struct GivenContext(Py<PyAny>);
+struct GivenContext(Kept);
 
 /// The runtime whose default queues go over into dpctl's.
 static RUNTIME: ForkOnce<&'static Runtime> = ForkOnce::new();
@@ -135,7 +136,7 @@ pub(crate) fn own_queue_object<'py>(py: Python<'py>, queue: &Queue) -> PyResult<
         queue.attach(Objects::default());
     }
     let objects = queue.attached::<Objects>();
-    let known = objects.and_then(|objects| Some(lock(&objects.made).as_ref()?.clone_ref(py)));
+    let known = objects.and_then(|objects| Some(lock(&objects.made).as_ref()?.object()?.clone_ref(py)));
     if let Some(made) = known.and_then(|made| made.bind(py).upgrade()) {
         return Ok(made);
     }
@@ -143,7 +144,7 @@ pub(crate) fn own_queue_object<'py>(py: Python<'py>, queue: &Queue) -> PyResult<
     let Ok(capsule) = ours.get().capsule(py) else { return Ok(ours.into_any()) };
     let made = dpctl.queue.joint.bind(py).call1((capsule, &ours))?;
     if let Some(objects) = objects {
-        let weak = PyWeakrefReference::new(&made)?.unbind();
+        let weak = Kept::of(&PyWeakrefReference::new(&made)?);
         let before = lock(&objects.made).replace(weak);
         drop(before);
     }
@@ -169,8 +170,8 @@ pub(crate) fn queue_device<'py>(py: Python<'py>, queue: &Queue) -> PyResult<Boun
 
 /// A context as a Python object: the one that the program gave, or one of the joint class; one of ours without dpctl.
 pub(crate) fn context_object<'py>(py: Python<'py>, context: &Context) -> PyResult<Bound<'py, PyAny>> {
-    match context.attached::<GivenContext>() {
-        Some(given) => Ok(given.0.bind(py).clone()),
+    match context.attached::<GivenContext>().and_then(|given| given.0.object()) {
+        Some(given) => Ok(given.bind(py).clone()),
         None => own_context_object(py, context),
     }
 }
@@ -353,11 +354,11 @@ fn remember_import(object: &Bound<'_, PyAny>, imported: &QueueOrContext) -> PyRe
     let class = object.get_type();
     match imported {
         QueueOrContext::Queue(queue) if class.is(&dpctl.queue.theirs) => {
-            queue.attach(Objects { given: Some(object.clone().unbind()), ..Objects::default() });
+            queue.attach(Objects { given: Some(Kept::of(object)), ..Objects::default() });
             remember(object, queue);
         }
         QueueOrContext::Context(context) if class.is(&dpctl.context.theirs) => {
-            context.attach(GivenContext(object.clone().unbind()));
+            context.attach(GivenContext(Kept::of(object)));
         }
         _ => {}
     }

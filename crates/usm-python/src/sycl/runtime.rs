@@ -11,6 +11,7 @@ use usm_array::usm_memory::{around_waits_in_drops, wait_for_others_with};
 
 use super::dpctl::{default_queue, join_queues_of, known_default_queue};
 use crate::errors::OrRaise;
+use crate::held::with_interpreter;
 use crate::interrupt;
 use crate::join::{is_package, join};
 
@@ -42,7 +43,7 @@ fn default_queue_of_peers(device: &Device) -> Option<Queue> {
     if let Some(queue) = known_default_queue(device) {
         return Some(queue);
     }
-    let found = Python::try_attach(|py| {
+    let found = with_interpreter(|py| {
         get(py).and_then(|runtime| default_queue(py, runtime, device)).unwrap_or_else(|error| {
             error.write_unraisable(py, None);
             None

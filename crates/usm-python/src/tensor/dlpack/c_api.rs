@@ -20,6 +20,7 @@ use usm_array::usm_core::ExternalHandle;
 use super::c_import::NAME;
 use super::export::{current_stream, order, tensor_of};
 use crate::errors::{OrRaise, type_name};
+use crate::held::with_interpreter;
 use crate::objects::UsmNdarray;
 use crate::sycl::runtime;
 
@@ -66,7 +67,7 @@ pub(in crate::tensor) fn exchange_api(py: Python<'_>) -> PyResult<Bound<'_, PyCa
 /// Runs the body of a function of the table with its caller's interpreter: 0, or −1 with the exception set.
 fn answer(body: impl FnOnce(Python<'_>) -> PyResult<()>) -> c_int {
     // Attached already, but for an interpreter that ends: there is nobody to tell then.
-    let outcome = Python::try_attach(|py| {
+    let outcome = with_interpreter(|py| {
         let outcome = catch_unwind(AssertUnwindSafe(|| body(py))).unwrap_or_else(|payload| {
             std::mem::forget(payload);
             Err(PyRuntimeError::new_err("a defect in usm"))
@@ -193,7 +194,7 @@ unsafe extern "C" fn allocate(
 ) -> c_int {
     let prototype = Carried(prototype);
     let body = AssertUnwindSafe(|| {
-        Python::try_attach(|py| {
+        with_interpreter(|py| {
             let runtime = runtime::get(py).map_err(|error| error.to_string())?;
             py.detach(|| {
                 // SAFETY: promise 1.

@@ -1,0 +1,62 @@
+//! The interpreter for code that other libraries call: destructors, and the functions of tables that they read.
+
+use std::mem;
+
+use pyo3::ffi;
+use pyo3::prelude::*;
+
+/// The interpreter for the time of a value, on a thread that holds it or not.
+struct Interpreter(ffi::PyGILState_STATE);
+
+impl Interpreter {
+    /// `None` where there is none any more.
+    fn take() -> Option<Self> {
+        // SAFETY: it may be called at any time from any thread.
+        let is_there = unsafe { ffi::Py_IsInitialized() } != 0;
+        // SAFETY: there is an interpreter; the call may come from any thread.
+        is_there.then(|| Self(unsafe { ffi::PyGILState_Ensure() }))
+    }
+}
+
+impl Drop for Interpreter {
+    fn drop(&mut self) {
+        // SAFETY: one for each that was taken, on the same thread, since a raw state is not `Send`.
+        unsafe { ffi::PyGILState_Release(self.0) };
+    }
+}
+
+/// Does something with the interpreter, for a caller of which nobody knows whether it holds it. `None` where there is none any more.
+///
+/// PyO3 counts for each thread how often its code took the interpreter, and trusts the count. A library below one of our calls may
+/// have given the interpreter up since, and call a deleter of ours then: PyTorch does. So Python itself is asked.
+pub(crate) fn with_interpreter<T>(job: impl FnOnce(Python<'_>) -> T) -> Option<T> {
+    let _interpreter = Interpreter::take()?;
+    Python::try_attach(job)
+}
+
+/// A Python object that memory or a queue keeps: it may go on any thread, with the interpreter or without.
+///
+/// A thread without the interpreter would leave the object in a list of PyO3's, whose lock a forked child may find locked for ever.
+/// Where a program ends there is no interpreter any more, and the object stays.
+pub(crate) struct Kept<T = PyAny> {
+    /// There until the end.
+    object: Option<Py<T>>,
+}
+
+impl<T> Kept<T> {
+    pub(crate) fn of(object: &Bound<'_, T>) -> Self {
+        Self { object: Some(object.clone().unbind()) }
+    }
+
+    pub(crate) fn object(&self) -> Option<&Py<T>> {
+        self.object.as_ref()
+    }
+}
+
+impl<T> Drop for Kept<T> {
+    fn drop(&mut self) {
+        let mut object = self.object.take();
+        with_interpreter(|_| drop(object.take()));
+        mem::forget(object);
+    }
+}
