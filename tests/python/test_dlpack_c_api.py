@@ -205,9 +205,10 @@ mine, gone = array(3), []
 """
 
 
-@pytest.mark.parametrize("backend", ["host", "sycl"])
-def test_deleters_run_without_the_interpreter_below_a_call_of_ours(backend):
+@pytest.mark.parametrize(("backend", "strict"), [("host", "0"), ("sycl", "0"), ("sycl", "1")])
+def test_deleters_run_without_the_interpreter_below_a_call_of_ours(backend, strict, monkeypatch):
     """PyO3 believes then that this thread holds the interpreter, which a library below has given up."""
+    monkeypatch.setenv("USM_STRICT_DEVICE", strict)
     children.run(
         backend,
         BELOW
@@ -216,13 +217,14 @@ def test_deleters_run_without_the_interpreter_below_a_call_of_ours(backend):
 theirs = exported(ut.asarray(Producer(ut.asarray([1, 2, 3], sycl_queue=QUEUE))))
 ut.asarray(Caller(lambda: delete(theirs)))
 assert gone == [[1, 2, 3]], gone
-# Memory without a pool waits for what is under way, which lets Ctrl-C through.
-for _ in range(5):
-    large = um.MemoryUSMShared(1 << 28, queue=QUEUE)
-    pending = [QUEUE.memset_async(large, n) for n in range(8)]
-    theirs = exported(ut.usm_ndarray(1 << 28, "u1", buffer=large))
-    del large
-    ut.asarray(Caller(lambda: delete(theirs)))
+# Memory that is not of a pool waits for what is under way on it.
+um.use_default_pool(False)
+large = ut.usm_ndarray(1 << 25, "f8", buffer=um.MemoryUSMDevice(1 << 28, queue=QUEUE))
+theirs = exported(large)
+for n in range(8):
+    large[...] = n
+del large
+ut.asarray(Caller(lambda: delete(theirs)))
 """,
         seconds=120,
     )

@@ -107,8 +107,8 @@ fn warn_of_host_device(py: Python<'_>, runtime: &Runtime, backend: BackendId) ->
 
 /// Waits without the interpreter, which pending work may need to end. Objects are dropped with the interpreter attached.
 fn detached(wait: &mut (dyn FnMut() + Send)) {
-    // A thread that is not attached cannot tell, so it attaches for a moment: waits in drops are rare.
-    if Python::try_attach(|py| py.detach(&mut *wait)).is_none() {
+    // A thread without the interpreter takes it for a moment, since it cannot tell: waits in drops are rare.
+    if with_interpreter(|py| py.detach(&mut *wait)).is_none() {
         wait(); // there is no interpreter any more
     }
 }
