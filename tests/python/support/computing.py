@@ -1,6 +1,7 @@
-"""Arrays on which a provider of arithmetic is installed."""
+"""Arrays on which a provider of arithmetic is installed, with ``USM_TEST_PROVIDER=torch`` this one, where it serves."""
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
@@ -13,11 +14,15 @@ from usm._usm import _place
 
 from support import requirements
 
+PROVIDER = os.environ.get("USM_TEST_PROVIDER")
+#: Functions that the provider lacks.
+MISSING = {"torch": {"cbrt", "unique_all"}}.get(PROVIDER or "", set())
+
 Make = Callable[..., tuple[ut.usm_ndarray, Any]]
 
 
 @pytest.fixture
-def made(queue: usm.SyclQueue, usm_type: str, numpy: ModuleType) -> Make:
+def made(queue: usm.SyclQueue, usm_type: str, numpy: ModuleType) -> Iterator[Make]:
     """`made(values, dtype)`: an array of that kind on `queue`, and one of NumPy with the same elements."""
     array = ut.zeros(1, usm_type=usm_type, sycl_queue=queue)
     memory, _ = _place((array,), None)
@@ -30,4 +35,5 @@ def made(queue: usm.SyclQueue, usm_type: str, numpy: ModuleType) -> Make:
         model = numpy.asarray(values, dtype)
         return ut.asarray(model, usm_type=usm_type, sycl_queue=queue), model
 
-    return make
+    with ut.use_provider(PROVIDER):
+        yield make

@@ -69,7 +69,7 @@ def provider_for(memory: str) -> Provider:
     if found is None:
         base = memory.removesuffix("-narrow")
         found = _load(_name_for(base, key[1]), base)
-        if base != memory and not found.has_narrow:
+        if base != memory:
             found = _load_class("_narrow", "NarrowProvider")(memory, found)
         _found[key] = found
     return found

@@ -15,9 +15,10 @@ from importlib import import_module
 from threading import local
 from typing import Any
 
-from .._usm import _cuda_stream, _new, _publish, _span, asarray, astype, copy, from_dlpack, usm_ndarray
+from .._usm import _cuda_stream, _new, _publish, _span, asarray, astype, from_dlpack, usm_ndarray
 from ._choice import Missing
 from ._library import LibraryProvider, Plain
+from ._table import FFT, FUNCTIONS, LINALG
 
 __all__ = ["CupyProvider", "TorchProvider"]
 
@@ -155,11 +156,30 @@ class TorchProvider(_CudaProvider):
     """Computes with PyTorch."""
 
     name = "torch"
-    has_narrow = True
+    narrow = frozenset({"bfloat16"})
 
     def __init__(self, memory: str) -> None:
-        self.module = self.torch = import_module("torch")
+        self.torch = import_module("torch")
         super().__init__(memory)
+        # PyTorch's own functions of NumPy's names have other defaults.
+        self.module = self.namespace
+
+    def find(self, part: str, name: str) -> Callable[..., Any] | None:
+        theirs = super().find(part, name)
+        if theirs is None or part:
+            return theirs
+        if name in ("mean", "std", "var"):
+            return _averaged(self.torch, theirs)
+        return _promoted(self.torch, theirs, name) if FUNCTIONS[name].kind == "binary" else theirs
+
+    def numpy_function(
+        self, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], arrays: tuple[Any, ...]
+    ) -> Any:
+        # Of other functions the names are NumPy's, and the results are not.
+        name = function.__name__
+        if name != "norm" and not any(name in part for part in (FUNCTIONS, LINALG, FFT)):
+            return NotImplemented
+        return super().numpy_function(function, arguments, keywords, arrays)
 
     def stream(self, pointer: int, ordinal: int) -> Any:
         return _TorchStream(self.torch, pointer, ordinal)
@@ -169,21 +189,27 @@ class TorchProvider(_CudaProvider):
         kept = array._provided
         if isinstance(kept, self.torch.Tensor):
             return kept
-        if any(stride < 0 for stride in array.strides):
-            return self.torch.from_dlpack(copy(array))  # PyTorch has no negative strides
+        if not self.writes(array):
+            return self.torch.from_dlpack(asarray(array, usm_type="device", copy=True))
         # The capsule keeps the memory, and not the array.
         theirs = self.torch.from_dlpack(array)
         array._provided = theirs
         return theirs
 
+    def writes(self, array: usm_ndarray) -> bool:
+        # PyTorch has neither negative strides nor memory of other kinds.
+        return array.usm_type == "device" and all(stride >= 0 for stride in array.strides)
+
     def ours(self, value: Any, operands: tuple[Any, ...]) -> Any:
         if not isinstance(value, self.torch.Tensor):
             return value
-        if value.requires_grad:
-            value = value.detach()
+        # What it has not computed yet: its memory has other elements.
+        value = value.detach().resolve_conj().resolve_neg()
         try:
             interface = value.__cuda_array_interface__
         except (TypeError, AttributeError):  # a dtype without a typestr
+            interface = {"typestr": "<V"}
+        if interface["typestr"][1] == "V":
             array = from_dlpack(value)
         else:
             # Without the stream PyTorch's work would be waited for.
@@ -214,6 +240,43 @@ class _TorchStream(local):
         self.cuda.set_stream(stream)
         if device != self.ordinal:
             self.cuda.set_device(device)
+
+
+def _averaged(torch: Any, theirs: Plain) -> Plain:
+    """A mean or variance, of which PyTorch has none for integers."""
+    return lambda x, **keywords: theirs(x.to(torch.float64) if _is_exact(x) else x, **keywords)
+
+
+def _is_exact(x: Any) -> bool:
+    """Whether a tensor is of integers or booleans."""
+    return not (x.dtype.is_floating_point or x.dtype.is_complex)
+
+
+def _promoted(torch: Any, theirs: Plain, name: str) -> Plain:
+    """A function of two operands with the array API's promotion, where PyTorch's default dtype of 32 bits comes in."""
+
+    def beside(number: Any, x: Any) -> tuple[Any, Any]:
+        """A number of Python and the tensor beside it."""
+        if isinstance(number, (float, complex)):
+            return number, x.to(torch.float64) if _is_exact(x) else x
+        if x.dtype != torch.bool:
+            number = int(number)
+            if _is_exact(x):
+                limits = torch.iinfo(x.dtype)
+                if not limits.min <= number <= limits.max:
+                    raise OverflowError(f"{name}: found the integer {number}, allowed are those of {x.dtype}")
+        return number, x
+
+    def compute(x1: Any, x2: Any, **keywords: Any) -> Any:
+        if not isinstance(x1, torch.Tensor):
+            x1, x2 = beside(x1, x2)
+        elif not isinstance(x2, torch.Tensor):
+            x2, x1 = beside(x2, x1)
+        if name == "divide":
+            x1, x2 = (x.to(torch.float64) if isinstance(x, torch.Tensor) and _is_exact(x) else x for x in (x1, x2))
+        return theirs(x1, x2, **keywords)
+
+    return compute
 
 
 class _Described:

@@ -40,6 +40,10 @@ class LibraryProvider(Provider):
         """An array of the library over the memory of ours."""
         raise NotImplementedError
 
+    def writes(self, array: usm_ndarray) -> bool:
+        """Whether what the library writes to a view is in the memory of the array."""
+        return True
+
     def ours(self, value: Any, operands: tuple[Any, ...]) -> Any:
         """An array of ours over the memory of the library's; other objects as they are."""
         raise NotImplementedError
@@ -85,7 +89,12 @@ class LibraryProvider(Provider):
                 check_shape(out, broadcast_shapes(*shapes))
             with self.order(operands):
                 views = [self.view(operand) if type(operand) is usm_ndarray else operand for operand in operands]
-                if out is not None and takes_out and all(_is_apart(out, operand) for operand in operands):
+                if (
+                    out is not None
+                    and takes_out
+                    and self.writes(out)
+                    and all(_is_apart(out, operand) for operand in operands)
+                ):
                     try:
                         theirs(*views, out=self.view(out))
                         return out
@@ -93,6 +102,8 @@ class LibraryProvider(Provider):
                         if "'out'" not in str(error):
                             raise
                         takes_out = False  # the library has no such argument
+                    except RuntimeError:
+                        pass  # how PyTorch refuses a dtype, which has a better text below; other errors come again
                 value = results(theirs(*views, **(keywords or {})), lambda value: self.ours(value, operands))
             if out is None:
                 return value

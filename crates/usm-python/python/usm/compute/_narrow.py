@@ -1,7 +1,7 @@
 """Computing with bfloat16 and float8: in float32, by the provider for the memory.
 
 Operands are cast to float32, and results in floating point are rounded to the dtype of the operands once. So sums and
-means accumulate in float32. PyTorch computes with these dtypes itself.
+means accumulate in float32. PyTorch computes with bfloat16 itself.
 """
 
 from __future__ import annotations
@@ -17,16 +17,17 @@ __all__ = ["NarrowProvider"]
 _NAMES = frozenset({"bfloat16", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz"})
 
 
-def _is_narrow(operand: Any) -> bool:
-    return type(operand) is usm_ndarray and operand.dtype.name in _NAMES
-
-
 class NarrowProvider(Provider):
     """Computes in float32 by another provider."""
 
     def __init__(self, memory: str, base: Provider) -> None:
         super().__init__(memory)
         self.name, self.base = base.name, base
+        self.widened = _NAMES - base.narrow
+
+    def is_narrow(self, operand: Any) -> bool:
+        """Whether an operand is cast to float32."""
+        return type(operand) is usm_ndarray and operand.dtype.name in self.widened
 
     def make(self, row: Function) -> Computed:
         if row.name == "nextafter":
@@ -40,7 +41,13 @@ class NarrowProvider(Provider):
 
     def wide(self, operands: tuple[Any, ...]) -> tuple[Any, ...]:
         """The operands in float32, where they are narrow."""
-        return tuple(astype(operand, "float32") if _is_narrow(operand) else operand for operand in operands)
+        return tuple(astype(operand, "float32") if self.is_narrow(operand) else operand for operand in operands)
+
+    def deep(self, value: Any) -> Any:
+        """Arguments with each narrow array in them in float32."""
+        if type(value) in (list, tuple):
+            return type(value)(self.deep(item) for item in value)
+        return self.wide((value,))[0]
 
     def rounded(self, value: Any, operands: tuple[Any, ...], out: Any) -> Any:
         """A result in the dtype that follows from the operands, or in `out`."""
@@ -51,7 +58,7 @@ class NarrowProvider(Provider):
                 return results(value, lambda part: _rounded(part, dtype))
         if out is None:
             return value
-        if _is_narrow(out) and value.dtype.name == "float32":
+        if out.dtype.name in _NAMES and value.dtype.name == "float32":
             value = astype(value, out.dtype)
         return assigned(out, value)
 
@@ -69,17 +76,8 @@ class NarrowProvider(Provider):
     ) -> Any:
         out = keywords.pop("out", None)
         wide = {name: self.wide((value,))[0] for name, value in keywords.items()}
-        value = self.base.numpy_function(function, _deep(arguments), wide, self.wide(arrays))
+        value = self.base.numpy_function(function, self.deep(arguments), wide, self.wide(arrays))
         return value if value is NotImplemented else self.rounded(value, arrays, out)
-
-
-def _deep(value: Any) -> Any:
-    """Arguments with each narrow array in them in float32."""
-    if _is_narrow(value):
-        return astype(value, "float32")
-    if type(value) in (list, tuple):
-        return type(value)(_deep(item) for item in value)
-    return value
 
 
 def _rounded(part: Any, dtype: Any) -> Any:

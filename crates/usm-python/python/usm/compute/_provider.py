@@ -30,8 +30,8 @@ class Provider:
 
     #: The name of its package.
     name: str
-    #: Whether it computes with bfloat16 and float8.
-    has_narrow = False
+    #: The narrow dtypes that it computes with itself.
+    narrow: frozenset[str] = frozenset()
 
     def __init__(self, memory: str) -> None:
         self.memory = memory
