@@ -223,8 +223,12 @@ large = ut.usm_ndarray(1 << 25, "f8", buffer=um.MemoryUSMDevice(1 << 28, queue=Q
 theirs = exported(large)
 for n in range(8):
     large[...] = n
+pending = QUEUE.submit_barrier() if os.environ["USM_STRICT_DEVICE"] == "1" else None
 del large
-ut.asarray(Caller(lambda: delete(theirs)))
+def last():
+    assert pending is None or pending.execution_status != usm.event_status_type.complete
+    delete(theirs)
+ut.asarray(Caller(last))
 """,
         seconds=120,
     )

@@ -374,11 +374,19 @@ DPNP_COMPUTE = Suite(
 )
 
 
-@pytest.mark.skipif(not requirements.REQUIRE_ALL_PEERS, reason="it takes minutes: cargo xtask verify peers runs it")
+LONG = pytest.mark.skipif(
+    not requirements.REQUIRE_ALL_PEERS, reason="it takes minutes: cargo xtask verify peers runs it"
+)
+
+
 @pytest.mark.parametrize(
     ("suite", "least"),
-    [(DPCTL, 1000), (DPNP, 2000), (BESIDE_DPCTL, 2000), (DPNP_COMPUTE, 8900)],
-    ids=["dpctl", "dpnp", "dpnp_beside_dpctl", "dpnp_compute"],
+    [
+        pytest.param(DPCTL, 1000, id="dpctl"),
+        pytest.param(DPNP, 2000, id="dpnp", marks=LONG),
+        pytest.param(BESIDE_DPCTL, 2000, id="dpnp_beside_dpctl", marks=LONG),
+        pytest.param(DPNP_COMPUTE, 8900, id="dpnp_compute", marks=LONG),
+    ],
 )
 def test_suite(request: pytest.FixtureRequest, tmp_path: Path, suite: Suite, least: int) -> None:
     request.getfixturevalue("dpctl" if suite is DPCTL else "dpt")

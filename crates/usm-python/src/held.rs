@@ -1,9 +1,11 @@
 //! The interpreter for code that other libraries call: destructors, and the functions of tables that they read.
 
-use std::mem;
+use std::{fmt, mem};
 
 use pyo3::ffi;
 use pyo3::prelude::*;
+
+use crate::called;
 
 /// The interpreter for the time of a value, on a thread that holds it or not.
 struct Interpreter(ffi::PyGILState_STATE);
@@ -13,7 +15,8 @@ impl Interpreter {
     fn take() -> Option<Self> {
         // SAFETY: it may be called at any time from any thread.
         let is_there = unsafe { ffi::Py_IsInitialized() } != 0;
-        // SAFETY: there is an interpreter; the call may come from any thread.
+        // SAFETY: there is an interpreter; the call may come from any thread. One that begins to end in between ends this thread, as
+        // each other that asks for it then.
         is_there.then(|| Self(unsafe { ffi::PyGILState_Ensure() }))
     }
 }
@@ -53,10 +56,18 @@ impl<T> Kept<T> {
     }
 }
 
+impl<T> fmt::Debug for Kept<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Kept").finish_non_exhaustive()
+    }
+}
+
 impl<T> Drop for Kept<T> {
     fn drop(&mut self) {
         let mut object = self.object.take();
-        with_interpreter(|_| drop(object.take()));
+        if !called::is_left_behind() {
+            with_interpreter(|_| drop(object.take()));
+        }
         mem::forget(object);
     }
 }

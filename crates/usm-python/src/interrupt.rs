@@ -330,8 +330,8 @@ pub(crate) fn wait_in_guard(event: &Event) -> usm_memory::Result<()> {
     match elsewhere(job) {
         // Guards are taken by threads that have given the interpreter up, which signal handlers need.
         Ok(ended) => {
-            if let Some(Err(error)) = with_interpreter(|py| wait_for_end(py, ended)) {
-                errors::set_raised(error);
+            if let Some(Err(())) = with_interpreter(|py| wait_for_end(py, ended).map_err(errors::set_raised))
+            {
                 return Err(usm_memory::Error::Interrupted);
             }
         }

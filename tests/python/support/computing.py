@@ -15,8 +15,10 @@ from usm._usm import _place
 from support import requirements
 
 PROVIDER = os.environ.get("USM_TEST_PROVIDER")
-#: Functions that the provider lacks.
-MISSING = {"torch": {"cbrt", "unique_all"}}.get(PROVIDER or "", set())
+#: How it refuses operands, beside NumPy's errors.
+ERRORS = (RuntimeError,) if PROVIDER == "torch" else ()
+#: Functions that it lacks.
+MISSING = {"torch": {"bitwise_left_shift", "bitwise_right_shift", "cbrt", "unique_all"}}.get(PROVIDER or "", set())
 
 Make = Callable[..., tuple[ut.usm_ndarray, Any]]
 

@@ -647,7 +647,6 @@ fn compiled_tiles_transpose() {
         let source: Vec<u32> = noise(rows * columns).iter().map(|word| *word as u32).collect();
         let expected = (0..rows * columns).map(|i| source[i % rows * columns + i / rows].to_le_bytes());
         let blocks = [columns.div_ceil(32) as u32, rows.div_ceil(32) as u32, 1];
-        let start = std::time::Instant::now();
         let found = compiled(
             "transpose",
             (blocks, [32, 8, 1]),
@@ -655,7 +654,6 @@ fn compiled_tiles_transpose() {
             &bytes(source.iter().map(|word| word.to_le_bytes())),
             &[rows as u64, columns as u64],
         );
-        assert!(start.elapsed() < std::time::Duration::from_millis(500), "{:?}", start.elapsed());
         assert_eq!(found, bytes(expected));
     }
 }

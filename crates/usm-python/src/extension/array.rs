@@ -10,6 +10,7 @@ use usm_array::UsmArray;
 use super::handover::hand_over;
 use super::package::error_of_package;
 use crate::errors::{reworded, type_name};
+use crate::held::Kept;
 use crate::interface::import::{INTERFACE, array_if_usm};
 use crate::join::is_package;
 use crate::objects::UsmNdarray;
@@ -42,7 +43,7 @@ use crate::objects::UsmNdarray;
 pub struct PyUsmArray {
     array: UsmArray,
     /// The package's array that this came from.
-    object: Option<Py<PyAny>>,
+    object: Option<Kept>,
 }
 
 impl PyUsmArray {
@@ -93,7 +94,7 @@ impl<'py> FromPyObject<'_, 'py> for PyUsmArray {
         let array = array_if_usm(&object).map_err(|error| error_of_package(py, error))?.ok_or_else(|| {
             type_error!("found {}, allowed is an array: an object with {INTERFACE}", type_name(&object))
         })?;
-        Ok(Self { array: array.into_array(), object: ours.then(|| object.to_owned().unbind()) })
+        Ok(Self { array: array.into_array(), object: ours.then(|| Kept::of(&object)) })
     }
 }
 
@@ -103,8 +104,8 @@ impl<'py> IntoPyObject<'py> for PyUsmArray {
     type Error = PyErr;
 
     fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        match self.object {
-            Some(object) => Ok(object.into_bound(py)),
+        match self.object.as_ref().and_then(Kept::object) {
+            Some(object) => Ok(object.bind(py).clone()),
             None => hand_over(py, self.array).map_err(|error| error_of_package(py, error)),
         }
     }

@@ -65,17 +65,21 @@ impl Awaited {
             self.with(|open| {
                 let waker = Waker::from(Arc::clone(&open.signal));
                 let mut result = Ok(());
-                open.completions.retain_mut(|completion| {
-                    match Pin::new(completion).poll(&mut Context::from_waker(&waker)) {
-                        Poll::Pending => true,
-                        Poll::Ready(output) => {
-                            result = std::mem::replace(&mut result, Ok(())).and(output);
-                            false
-                        }
+                let mut poll = |completion: &mut Completion| match Pin::new(completion)
+                    .poll(&mut Context::from_waker(&waker))
+                {
+                    Poll::Pending => false,
+                    Poll::Ready(output) => {
+                        result = std::mem::replace(&mut result, Ok(())).and(output);
+                        true
                     }
-                });
-                result.map(|()| open.completions.is_empty())
+                };
+                let complete: Vec<_> =
+                    open.completions.extract_if(.., |completion| poll(completion)).collect();
+                (complete, result.map(|()| open.completions.is_empty()))
             })
+            // What is complete goes without the lock: the last event of a context may take the interpreter.
+            .map(|(_complete, result)| result)
         })?
         .or_raise()
     }

@@ -101,11 +101,11 @@ pub(super) fn all(project: &Project, peers: Peers, build: Build, steps: &mut Ste
         let venvs = scope.spawn(move || prepare(&for_venvs, peers));
         let wheel = scope.spawn(move || build.wheel(&for_wheel));
         steps.step("build of the Rust tests", || rust::build(project))?;
-        steps.step("packages for Python (since the start)", || joined(venvs))?;
+        steps.step("packages for Python, begun at the start", || joined(venvs))?;
         let sycl = Venv::ensure(project, "venv")?;
         steps.step("Rust tests", || rust::tests(project, &sycl, &[]))?;
         steps.step("doctests", || rust::doctests(project, &sycl, None))?;
-        steps.step("wheel (since the start)", || joined(wheel))
+        steps.step("wheel, begun at the start", || joined(wheel))
     })?;
     let (sycl, bare) = venvs_of(project)?;
     wheel_tests(project, peers, &wheel, [&sycl, &bare], steps)

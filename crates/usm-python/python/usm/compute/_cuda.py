@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 from threading import local
-from typing import Any
+from typing import Any, cast
 
 from .._usm import _cuda_stream, _new, _publish, _span, asarray, astype, from_dlpack, usm_ndarray
 from ._choice import Missing
@@ -163,6 +163,7 @@ class TorchProvider(_CudaProvider):
         super().__init__(memory)
         # PyTorch's own functions of NumPy's names have other defaults.
         self.module = self.namespace
+        self.refusals = (RuntimeError,)
 
     def find(self, part: str, name: str) -> Callable[..., Any] | None:
         theirs = super().find(part, name)
@@ -170,16 +171,19 @@ class TorchProvider(_CudaProvider):
             return theirs
         if name in ("mean", "std", "var"):
             return _averaged(self.torch, theirs)
+        if name == "positive":
+            return cast("Plain", self.torch.clone)  # PyTorch gives the operand itself
         return _promoted(self.torch, theirs, name) if FUNCTIONS[name].kind == "binary" else theirs
 
-    def numpy_function(
-        self, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], arrays: tuple[Any, ...]
-    ) -> Any:
-        # Of other functions the names are NumPy's, and the results are not.
+    def of_numpy(self, function: Any) -> Callable[..., Any] | None:
         name = function.__name__
-        if name != "norm" and not any(name in part for part in (FUNCTIONS, LINALG, FFT)):
-            return NotImplemented
-        return super().numpy_function(function, arguments, keywords, arrays)
+        for part, names in (("", FUNCTIONS), ("linalg", LINALG), ("fft", FFT)):
+            if name in names:
+                return self.find(part, name)
+        # Of other functions the names are NumPy's, and the results are not.
+        if name == "norm":
+            return cast("Plain", self.torch.linalg.norm)
+        return getattr(self.torch, name) if name in ("cumsum", "cumprod") else None
 
     def stream(self, pointer: int, ordinal: int) -> Any:
         return _TorchStream(self.torch, pointer, ordinal)
@@ -189,16 +193,17 @@ class TorchProvider(_CudaProvider):
         kept = array._provided
         if isinstance(kept, self.torch.Tensor):
             return kept
-        if not self.writes(array):
+        if not _is_theirs(array):
             return self.torch.from_dlpack(asarray(array, usm_type="device", copy=True))
         # The capsule keeps the memory, and not the array.
         theirs = self.torch.from_dlpack(array)
         array._provided = theirs
         return theirs
 
-    def writes(self, array: usm_ndarray) -> bool:
-        # PyTorch has neither negative strides nor memory of other kinds.
-        return array.usm_type == "device" and all(stride >= 0 for stride in array.strides)
+    def writes(self, out: usm_ndarray, operands: tuple[Any, ...]) -> bool:
+        # Where the dtypes differ it casts by rules of its own.
+        arrays = [operand for operand in operands if type(operand) is usm_ndarray]
+        return _is_theirs(out) and all(array.dtype == out.dtype for array in arrays)
 
     def ours(self, value: Any, operands: tuple[Any, ...]) -> Any:
         if not isinstance(value, self.torch.Tensor):
@@ -242,6 +247,11 @@ class _TorchStream(local):
             self.cuda.set_device(device)
 
 
+def _is_theirs(array: usm_ndarray) -> bool:
+    """Whether PyTorch can have the array: neither with negative strides nor in memory of other kinds."""
+    return array.usm_type == "device" and all(stride >= 0 for stride in array.strides)
+
+
 def _averaged(torch: Any, theirs: Plain) -> Plain:
     """A mean or variance, of which PyTorch has none for integers."""
     return lambda x, **keywords: theirs(x.to(torch.float64) if _is_exact(x) else x, **keywords)
@@ -259,12 +269,12 @@ def _promoted(torch: Any, theirs: Plain, name: str) -> Plain:
         """A number of Python and the tensor beside it."""
         if isinstance(number, (float, complex)):
             return number, x.to(torch.float64) if _is_exact(x) else x
+        if not _is_exact(x):
+            return float(number), x
         if x.dtype != torch.bool:
-            number = int(number)
-            if _is_exact(x):
-                limits = torch.iinfo(x.dtype)
-                if not limits.min <= number <= limits.max:
-                    raise OverflowError(f"{name}: found the integer {number}, allowed are those of {x.dtype}")
+            number, limits = int(number), torch.iinfo(x.dtype)
+            if not limits.min <= number <= limits.max:
+                raise OverflowError(f"{name}: found the integer {number}, allowed are those of {x.dtype}")
         return number, x
 
     def compute(x1: Any, x2: Any, **keywords: Any) -> Any:

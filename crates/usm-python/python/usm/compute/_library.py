@@ -35,13 +35,15 @@ class LibraryProvider(Provider):
 
     #: The package, for functions of NumPy of the same name.
     module: Any
+    #: How the library refuses an `out` of another dtype, beside by a TypeError.
+    refusals: tuple[type[Exception], ...] = ()
 
     def view(self, array: usm_ndarray) -> Any:
         """An array of the library over the memory of ours."""
         raise NotImplementedError
 
-    def writes(self, array: usm_ndarray) -> bool:
-        """Whether what the library writes to a view is in the memory of the array."""
+    def writes(self, out: usm_ndarray, operands: tuple[Any, ...]) -> bool:
+        """Whether the library writes a result to a view of `out` as to its own arrays."""
         return True
 
     def ours(self, value: Any, operands: tuple[Any, ...]) -> Any:
@@ -92,7 +94,7 @@ class LibraryProvider(Provider):
                 if (
                     out is not None
                     and takes_out
-                    and self.writes(out)
+                    and self.writes(out, operands)
                     and all(_is_apart(out, operand) for operand in operands)
                 ):
                     try:
@@ -102,8 +104,8 @@ class LibraryProvider(Provider):
                         if "'out'" not in str(error):
                             raise
                         takes_out = False  # the library has no such argument
-                    except RuntimeError:
-                        pass  # how PyTorch refuses a dtype, which has a better text below; other errors come again
+                    except self.refusals:
+                        pass  # a better text comes below, and any other error again
                 value = results(theirs(*views, **(keywords or {})), lambda value: self.ours(value, operands))
             if out is None:
                 return value
@@ -124,12 +126,17 @@ class LibraryProvider(Provider):
             value = results(self.prepared(theirs)(*views), lambda value: self.ours(value, operands))
         return assigned(out[0], value) if out else value
 
+    def of_numpy(self, function: Any) -> Callable[..., Any] | None:
+        """The library's counterpart of a function of NumPy."""
+        home = function.__module__.removeprefix("numpy").removeprefix(".")
+        module = getattr(self.module, home, None) if home in ("linalg", "fft") else self.module
+        found: Callable[..., Any] | None = getattr(module, function.__name__, None)
+        return found
+
     def numpy_function(
         self, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], arrays: tuple[Any, ...]
     ) -> Any:
-        home = function.__module__.removeprefix("numpy").removeprefix(".")
-        module = getattr(self.module, home, None) if home in ("linalg", "fft") else self.module
-        theirs = getattr(module, function.__name__, None)
+        theirs = self.of_numpy(function)
         if theirs is None:
             return NotImplemented
 

@@ -35,7 +35,13 @@ class NarrowProvider(Provider):
         computed = self.base.functions[row]
 
         def compute(operands: tuple[Any, ...], keywords: dict[str, Any] | None, out: Any) -> Any:
-            return self.rounded(computed(self.wide(operands), keywords, None), operands, out)
+            asked = (keywords or {}).get("dtype")
+            if asked is None:
+                return self.rounded(computed(self.wide(operands), keywords, None), operands, out)
+            dtype = result_type(asked)
+            of_base = keywords if dtype.name not in self.widened else {**(keywords or {}), "dtype": "float32"}
+            value = astype(computed(self.wide(operands), of_base, None), dtype, copy=False)
+            return value if out is None else assigned(out, value)
 
         return compute
 

@@ -430,7 +430,7 @@ def _top_k(x: Any, k: int, axis: Any, mode: str) -> Any:
 
 
 def _tensordot(x1: Any, x2: Any, axes: Any) -> Any:
-    if np.ndim(axes) == 0 and axes < 0:
+    if isinstance(axes, int) and axes < 0:
         raise ValueError(f"axes: found {axes}, allowed are numbers from 0 and sequences")
     return np.tensordot(x1, x2, axes)
 

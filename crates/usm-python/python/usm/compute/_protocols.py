@@ -303,8 +303,6 @@ _REPLACED: dict[Any, Callable[..., Any]] = {
     np.eye: _eye,
     np.concatenate: _joined(ut.concat),
     np.copy: _copy,
-    np.cumsum: _method("cumsum"),
-    np.dot: _method("dot"),
     np.ndim: lambda array, x: x.ndim,
     np.permute_dims: _transpose,
     np.reshape: _reshape,
