@@ -6,6 +6,7 @@ the folder instead, for a machine with a GPU: unpack it there and run `python3 r
 
 import argparse
 import concurrent.futures
+import importlib.util
 import os
 import pathlib
 import subprocess
@@ -16,6 +17,8 @@ FOLDER = pathlib.Path(__file__).resolve().parent
 TESTS = FOLDER / "tests" / "python"
 # A program that hangs is a failure. One has nearly all tests of a crate, so that a slow machine needs minutes for it.
 RUST_SECONDS = 1200
+# What is run once more with PyTorch in place of CuPy, where that is installed.
+COMPUTE = ["test_compute.py", "test_numpy_protocols.py", "test_array_methods.py", "test_narrow.py"]
 # The seed of a random order of the tests, for `conftest.py`, too.
 SHUFFLE = "USM_TEST_SHUFFLE"
 
@@ -83,6 +86,11 @@ def python(processes: int, options: list[str], environment: dict[str, str]) -> b
         elsewhere = pathlib.Path(folder) / "elsewhere"
         elsewhere.mkdir()
         done = subprocess.run([*command, *options, TESTS], cwd=elsewhere, env=environment)
+        if done.returncode == 0 and importlib.util.find_spec("torch") is not None:
+            files = [TESTS / name for name in COMPUTE]
+            done = subprocess.run(
+                [*command, *options, *files], cwd=elsewhere, env=environment | {"USM_TEST_PROVIDER": "torch"}
+            )
     return done.returncode == 0
 
 

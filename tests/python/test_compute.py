@@ -113,6 +113,13 @@ def test_in_place_keeps_dtype_and_memory(made):
     same(m, (k @ k) ** 2, m)
 
 
+def test_results_share_no_memory_with_operands(made):
+    a, n = made([[1.0, 2], [3, 4]])
+    for result in (+a, ut.positive(a), ut.linalg.diagonal(a), ut.abs(a), ut.round(a)):
+        result += 1
+        same(a, n, a)
+
+
 def test_matrices(made):
     shapes = [
         ((3,), (3,)),

@@ -340,6 +340,9 @@ _ADAPTED: dict[tuple[str, str], Callable[[Any], Plain]] = {
         lambda x1, x2, sorter, *, side: namespace.searchsorted(x1, x2, side=side, sorter=sorter)
     ),
     ("", "clip"): lambda namespace: lambda x, low, high: namespace.clip(x, low, high),
+    ("linalg", "diagonal"): lambda namespace: (
+        lambda x, *, offset: namespace.asarray(namespace.linalg.diagonal(x, offset=offset), copy=True)
+    ),
     ("linalg", "eig"): _eig,
     ("linalg", "eigvals"): lambda namespace: lambda x: _complex(namespace, namespace.linalg.eigvals(x)),
     ("linalg", "matrix_rank"): lambda namespace: lambda x, rtol: namespace.linalg.matrix_rank(x, rtol=rtol),

@@ -170,6 +170,7 @@ def _diff(x: Any, prepend: Any, append: Any, *, axis: int, n: int) -> Any:
 _ADAPTED: dict[tuple[str, str], Plain] = {
     ("", "searchsorted"): _searchsorted,
     ("", "diff"): _diff,
+    ("linalg", "diagonal"): lambda x, *, offset: dpnp.linalg.diagonal(_waited(x), offset=offset).copy(),
     ("linalg", "matrix_rank"): lambda x, rtol: dpnp.linalg.matrix_rank(_waited(x), rtol=rtol),
     ("linalg", "pinv"): lambda x, rtol: dpnp.linalg.pinv(_waited(x), rtol=rtol),
     ("linalg", "eig"): _eig,
