@@ -190,6 +190,16 @@ def test_reductions(made, numpy, name, dtype):
         getattr(ut, name)(a, axis=3)
 
 
+def test_dtypes_that_are_asked_for(made):
+    a, n = made([[1, 2], [3, 4]], "int8")
+    same(ut.prod(a, dtype="float32"), n.prod(dtype="float32"), a)
+    same(ut.cumulative_sum(a, axis=0, dtype="int16"), n.cumsum(axis=0, dtype="int16"), a)
+    same(ut.linalg.trace(a, dtype="float32"), n.trace(dtype="float32"), a)
+    narrow = ut.astype(a, ut.bfloat16)
+    assert ut.prod(narrow, dtype="float32").dtype == "float32"
+    assert ut.prod(narrow).dtype == narrow.dtype
+
+
 def test_searches_and_cumulative_functions(made, numpy):
     a, n = made([[3.0, 1, 2], [2, 3, 1]])
     for axis in (None, 0, 1):

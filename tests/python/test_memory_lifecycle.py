@@ -105,7 +105,7 @@ import dpnp.tensor as dpt
 import usm, usm.memory as um, usm.tensor as ut
 queue = usm.SyclQueue({device!r})
 def keep_busy(like):
-    array = dpt.ones(2_000_000, dtype="f8", sycl_queue=like.sycl_queue)
+    array = dpt.ones(4_000_000, dtype="f8", sycl_queue=like.sycl_queue)
     for _ in range(20):
         dpt.tan(array, out=array)
     like.sycl_queue._submit_keep_args_alive((array,), [])

@@ -383,8 +383,8 @@ LONG = pytest.mark.skipif(
     ("suite", "least"),
     [
         pytest.param(DPCTL, 1000, id="dpctl"),
-        pytest.param(DPNP, 2000, id="dpnp", marks=LONG),
-        pytest.param(BESIDE_DPCTL, 2000, id="dpnp_beside_dpctl", marks=LONG),
+        pytest.param(DPNP, 2000, id="dpnp"),
+        pytest.param(BESIDE_DPCTL, 2000, id="dpnp_beside_dpctl"),
         pytest.param(DPNP_COMPUTE, 8900, id="dpnp_compute", marks=LONG),
     ],
 )

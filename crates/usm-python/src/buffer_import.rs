@@ -10,7 +10,7 @@ use usm_array::usm_memory::UsmBuffer;
 use usm_array::{Dtype, Layout, UsmArray};
 
 use crate::errors::{OrRaise, in_place_of, is_refusal, type_name, wrong_type};
-use crate::held::with_interpreter;
+use crate::held::give_back;
 use crate::interrupt::{self, Pass};
 
 /// A buffer, held as long as this lives.
@@ -108,11 +108,8 @@ impl HostBuffer {
 
 impl Drop for HostBuffer {
     fn drop(&mut self) {
-        // A program that ends has no interpreter any more to give the buffer back to.
-        with_interpreter(|_| {
-            // SAFETY: P1; released once.
-            unsafe { ffi::PyBuffer_Release(&raw mut *self.view) };
-        });
+        // SAFETY: P1; released once, with the interpreter.
+        give_back(|| unsafe { ffi::PyBuffer_Release(&raw mut *self.view) });
     }
 }
 

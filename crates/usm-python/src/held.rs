@@ -37,10 +37,16 @@ pub(crate) fn with_interpreter<T>(job: impl FnOnce(Python<'_>) -> T) -> Option<T
     Python::try_attach(job)
 }
 
+/// Gives something back to Python, on any thread, with the interpreter or without. Where a program ends the thing stays as it is.
+pub(crate) fn give_back(job: impl FnOnce()) {
+    if !called::is_left_behind() {
+        with_interpreter(|_| job());
+    }
+}
+
 /// A Python object that memory or a queue keeps: it may go on any thread, with the interpreter or without.
 ///
 /// A thread without the interpreter would leave the object in a list of PyO3's, whose lock a forked child may find locked for ever.
-/// Where a program ends there is no interpreter any more, and the object stays.
 pub(crate) struct Kept<T = PyAny> {
     /// There until the end.
     object: Option<Py<T>>,
@@ -65,9 +71,7 @@ impl<T> fmt::Debug for Kept<T> {
 impl<T> Drop for Kept<T> {
     fn drop(&mut self) {
         let mut object = self.object.take();
-        if !called::is_left_behind() {
-            with_interpreter(|_| drop(object.take()));
-        }
+        give_back(|| drop(object.take()));
         mem::forget(object);
     }
 }

@@ -19,7 +19,7 @@ use super::demo::EXAMPLE;
 use crate::failure::{Failure, Outcome};
 use crate::project::{Project, quietly};
 use crate::python::{HEAVY_PEERS, NVRTC, PEERS, PYTEST, SYCL, TYPES, Venv};
-use crate::report::Steps;
+use crate::report::{Steps, say};
 use crate::wheel;
 
 /// The crates whose tests are those of the wheel.
@@ -100,18 +100,21 @@ pub(super) fn all(project: &Project, peers: Peers, build: Build, steps: &mut Ste
     let wheel = thread::scope(|scope| {
         let venvs = scope.spawn(move || prepare(&for_venvs, peers));
         let wheel = scope.spawn(move || build.wheel(&for_wheel));
-        steps.step("build of the Rust tests", || rust::build(project))?;
-        steps.step("packages for Python, begun at the start", || joined(venvs))?;
-        let sycl = Venv::ensure(project, "venv")?;
-        steps.step("Rust tests", || rust::tests(project, &sycl, &[]))?;
-        steps.step("doctests", || rust::doctests(project, &sycl, None))?;
-        steps.step("wheel, begun at the start", || joined(wheel))
+        let run = || {
+            steps.step("build of the Rust tests", || rust::build(project))?;
+            steps.step("packages for Python, begun at the start", || joined(venvs))?;
+            let sycl = Venv::ensure(project, "venv")?;
+            steps.step("Rust tests", || rust::tests(project, &sycl, &[]))?;
+            steps.step("doctests", || rust::doctests(project, &sycl, None))?;
+            steps.step("wheel, begun at the start", || joined(wheel))
+        };
+        run().inspect_err(|_| say("    waiting for the end of what was begun at the start"))
     })?;
     let (sycl, bare) = venvs_of(project)?;
     wheel_tests(project, peers, &wheel, [&sycl, &bare], steps)
 }
 
-/// What a thread has brought about.
+/// The outcome of a thread's work.
 fn joined<T>(thread: ScopedJoinHandle<'_, Outcome<T>>) -> Outcome<T> {
     thread.join().map_err(|_| Failure::new("a thread of this command panicked"))?
 }

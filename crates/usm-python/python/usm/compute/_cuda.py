@@ -15,7 +15,7 @@ from importlib import import_module
 from threading import local
 from typing import Any, cast
 
-from .._usm import _cuda_stream, _new, _publish, _span, asarray, astype, from_dlpack, usm_ndarray
+from .._usm import _cuda_stream, _new, _publish, _span, asarray, astype, from_dlpack, result_type, usm_ndarray
 from ._choice import Missing
 from ._library import LibraryProvider, Plain
 from ._table import FFT, FUNCTIONS, LINALG
@@ -157,13 +157,13 @@ class TorchProvider(_CudaProvider):
 
     name = "torch"
     narrow = frozenset({"bfloat16"})
+    refusals = (RuntimeError,)
 
     def __init__(self, memory: str) -> None:
         self.torch = import_module("torch")
         super().__init__(memory)
         # PyTorch's own functions of NumPy's names have other defaults.
         self.module = self.namespace
-        self.refusals = (RuntimeError,)
 
     def find(self, part: str, name: str) -> Callable[..., Any] | None:
         theirs = super().find(part, name)
@@ -173,7 +173,17 @@ class TorchProvider(_CudaProvider):
             return _averaged(self.torch, theirs)
         if name == "positive":
             return cast("Plain", self.torch.clone)  # PyTorch gives the operand itself
+        if name == "logsumexp":
+            return _logsumexp(theirs)
         return _promoted(self.torch, theirs, name) if FUNCTIONS[name].kind == "binary" else theirs
+
+    def prepared(self, theirs: Plain) -> Plain:
+        def with_its_dtype(*operands: Any, **keywords: Any) -> Any:
+            if keywords.get("dtype") is not None:
+                keywords["dtype"] = getattr(self.torch, result_type(keywords["dtype"]).name)
+            return theirs(*operands, **keywords)
+
+        return with_its_dtype
 
     def of_numpy(self, function: Any) -> Callable[..., Any] | None:
         name = function.__name__
@@ -250,6 +260,16 @@ class _TorchStream(local):
 def _is_theirs(array: usm_ndarray) -> bool:
     """Whether PyTorch can have the array: neither with negative strides nor in memory of other kinds."""
     return array.usm_type == "device" and all(stride >= 0 for stride in array.strides)
+
+
+def _logsumexp(theirs: Plain) -> Plain:
+    """PyTorch's wants the axes, and has no `dtype`."""
+
+    def logsumexp(x: Any, *, axis: Any, dtype: Any, keepdims: bool) -> Any:
+        x = x if dtype is None else x.to(dtype)
+        return theirs(x, tuple(range(x.ndim)) if axis is None else axis, keepdims)
+
+    return logsumexp
 
 
 def _averaged(torch: Any, theirs: Plain) -> Plain:
