@@ -11,7 +11,7 @@ pub(in crate::tasks) mod python;
 pub(in crate::tasks) mod pythons;
 pub(in crate::tasks) mod rust;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::thread::{self, ScopedJoinHandle};
 
 use self::python::{EXTENSION_TESTS, Tests, WHEEL_TESTS};
@@ -74,12 +74,19 @@ pub(crate) enum Build {
     Released,
 }
 
-impl Build {
-    fn wheel(self, project: &Project) -> Outcome<PathBuf> {
-        match self {
-            Self::Quick => wheel::build_quick(project),
-            Self::Released => wheel::build(project),
-        }
+/// The wheel, and the one of the example of an extension.
+struct Wheels {
+    usm: PathBuf,
+    extension: PathBuf,
+}
+
+impl Wheels {
+    fn build(project: &Project, build: Build) -> Outcome<Self> {
+        let usm = match build {
+            Build::Quick => wheel::build_quick(project)?,
+            Build::Released => wheel::build(project)?,
+        };
+        Ok(Self { usm, extension: wheel::build_extension(project)? })
     }
 }
 
@@ -97,21 +104,21 @@ pub(crate) fn run(project: &Project, peers: Peers, packages: &[String]) -> Outco
 pub(super) fn all(project: &Project, peers: Peers, build: Build, steps: &mut Steps) -> Outcome<()> {
     let [for_venvs, for_wheel] = [project.again()?, project.again()?];
     // The packages come over the network while the compiler has the cores, and the linker of the wheel leaves a core free for long.
-    let wheel = thread::scope(|scope| {
+    let wheels = thread::scope(|scope| {
         let venvs = scope.spawn(move || prepare(&for_venvs, peers));
-        let wheel = scope.spawn(move || build.wheel(&for_wheel));
+        let wheels = scope.spawn(move || Wheels::build(&for_wheel, build));
         let run = || {
             steps.step("build of the Rust tests", || rust::build(project))?;
             steps.step("packages for Python, begun at the start", || joined(venvs))?;
             let sycl = Venv::ensure(project, "venv")?;
-            steps.step("Rust tests", || rust::tests(project, &sycl, &[]))?;
+            steps.step("Rust tests", || rust::tests(project, &sycl, &[rust::SCALAR_KERNELS]))?;
             steps.step("doctests", || rust::doctests(project, &sycl, None))?;
-            steps.step("wheel, begun at the start", || joined(wheel))
+            steps.step("wheels, begun at the start", || joined(wheels))
         };
         run().inspect_err(|_| say("    waiting for the end of what was begun at the start"))
     })?;
     let (sycl, bare) = venvs_of(project)?;
-    wheel_tests(project, peers, &wheel, [&sycl, &bare], steps)
+    wheel_tests(project, peers, &wheels, [&sycl, &bare], steps)
 }
 
 /// The outcome of a thread's work.
@@ -126,8 +133,8 @@ fn some(project: &Project, peers: Peers, packages: &[String], steps: &mut Steps)
     for package in packages {
         if package == PYTHON_CRATE {
             steps.step("stand-in of the CUDA driver", || rust::build_stand_in(project))?;
-            let wheel = steps.step("wheel", || Build::Quick.wheel(project))?;
-            wheel_tests(project, peers, &wheel, [&sycl, &bare], steps)?;
+            let wheels = steps.step("wheels", || Wheels::build(project, Build::Quick))?;
+            wheel_tests(project, peers, &wheels, [&sycl, &bare], steps)?;
         } else {
             steps.step(&format!("tests of {package}"), || rust::tests_of(project, &sycl, package))?;
             steps
@@ -153,16 +160,15 @@ fn venvs_of(project: &Project) -> Outcome<(Venv<'_>, Venv<'_>)> {
 fn wheel_tests(
     project: &Project,
     peers: Peers,
-    wheel: &Path,
+    wheels: &Wheels,
     venvs: [&Venv<'_>; 2],
     steps: &mut Steps,
 ) -> Outcome<()> {
     let [sycl, bare] = venvs;
-    steps.step("extension", || {
-        let extension = wheel::build_extension(project)?;
+    steps.step("installation of the wheels", || {
         for venv in venvs {
-            venv.install_wheel(wheel)?;
-            venv.install_other_wheel(&extension)?;
+            venv.install_wheel(&wheels.usm)?;
+            venv.install_other_wheel(&wheels.extension)?;
         }
         Ok(())
     })?;
