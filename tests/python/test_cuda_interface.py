@@ -2,12 +2,14 @@
 
 import ctypes
 import gc
+import weakref
 
 import pytest
 
 import usm
 import usm.memory as um
 import usm.tensor as ut
+from usm._usm import _adopt
 
 KEYS = ["data", "shape", "stream", "strides", "typestr", "version"]
 
@@ -175,6 +177,45 @@ def test_the_sycl_dictionary_names_the_gpu(array, usm_type):
     b = ut.asarray(same)
     assert (b._pointer, b.usm_type, b.sycl_device) == (array._pointer, usm_type, array.sycl_device)
     assert b.__sycl_usm_array_interface__ == interface
+
+
+class Owner:
+    """What keeps the memory of a result."""
+
+    def __init__(self, array):
+        self.array = array
+
+
+@pytest.mark.parametrize("view", [lambda a: a, lambda a: a.T, lambda a: a[:, :0], lambda a: a[1, 2]])
+def test_results_of_a_provider(array, cuda_queue, view):
+    a = view(array)
+    strides = tuple(stride * a.itemsize for stride in a.strides)
+    owner = Owner(a)
+    b = _adopt(owner, a._pointer if a.size else 0, a.shape, strides, "<f4", array)
+    assert (b.tolist(), b.shape, b.sycl_queue) == (a.tolist(), a.shape, cuda_queue) and b._provided is owner
+    if a.size:
+        alive, memory = weakref.ref(owner), b._pointer
+        del owner
+        gc.collect()
+        assert memory == a._pointer and alive() is not None
+        del b
+        gc.collect()
+        assert alive() is None
+
+
+def test_results_of_a_provider_are_checked(array, host_queue):
+    address = array._pointer
+    for where, shape, typestr, beside, error in [
+        (address, (1 << 40,), "<f4", array, ValueError),
+        (address, (-1,), "<f4", array, ValueError),
+        (address, (2, 3), "<V4", array, ValueError),
+        (address + 1, (2,), "<f4", array, ValueError),
+        (64, (2,), "<f4", array, ValueError),
+        (address, (2, 3), "<f4", ut.zeros(2, sycl_queue=host_queue), ValueError),
+        (-1, (2, 3), "<f4", array, OverflowError),
+    ]:
+        with pytest.raises(error):
+            _adopt(Owner(array), where, shape, None, typestr, beside)
 
 
 def test_operands_and_nested_lists(array):

@@ -66,7 +66,7 @@ pub mod _usm {
     use crate::sycl::{SyclContext, SyclDevice, SyclEvent, SyclPlatform, SyclQueue};
     #[pymodule_export]
     use crate::tensor::compute::{
-        HostMemory, cuda_stream, dpnp_array, host_memory, new, place as place_operands, publish, span,
+        HostMemory, adopt, cuda_stream, dpnp_array, host_memory, new, place as place_operands, publish, span,
     };
     #[pymodule_export]
     use crate::tensor::functions::{

@@ -59,6 +59,7 @@ __all__ = [
     "_HostMemory",
     "_Memory",
     "__array_namespace_info__",
+    "_adopt",
     "_array_from_pickle",
     "_c_api",
     "_cuda_stream",
@@ -1042,9 +1043,17 @@ def _place(
 def _new(operands: tuple[Any, ...], shape: _Shape, dtype: _DtypeLike) -> usm_ndarray: ...
 def _host_memory(array: usm_ndarray) -> _HostMemory: ...
 def _span(array: usm_ndarray) -> tuple[MemoryUSMHost | MemoryUSMDevice | MemoryUSMShared, int]: ...
-def _publish(array: usm_ndarray) -> None: ...
+def _publish(array: usm_ndarray) -> Any: ...
 def _dpnp_array(array: usm_ndarray) -> Any: ...
 def _cuda_stream(array: usm_ndarray) -> tuple[int, int]: ...
+def _adopt(
+    theirs: Any,
+    address: int,
+    shape: tuple[int, ...],
+    strides_bytes: tuple[int, ...] | None,
+    typestr: builtins.str,
+    beside: usm_ndarray,
+) -> usm_ndarray: ...
 
 @final
 class usm_ndarray:

@@ -64,8 +64,12 @@ pub(crate) fn interface_of<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<B
 
 /// An array over the memory of an object with that dictionary, after the work of its stream.
 pub(crate) fn import(object: &Bound<'_, PyAny>, dict: &Bound<'_, PyDict>) -> PyResult<UsmArray> {
-    let py = object.py();
-    let (interface, runtime) = (parse(dict)?, runtime::get(py)?);
+    import_as(object, parse(dict)?)
+}
+
+/// An array over the memory of an object that an interface describes.
+pub(crate) fn import_as(object: &Bound<'_, PyAny>, interface: CudaArrayInterface) -> PyResult<UsmArray> {
+    let runtime = runtime::get(object.py())?;
     let owner: Arc<dyn Any + Send + Sync> = Arc::new(Producer::of(object));
     // A look-up, and an event at most, which is sooner done than the interpreter is given up.
     // SAFETY: the producer keeps the memory, and the stream is live, which is the protocol. The rest is the trust boundary of SECURITY.md.

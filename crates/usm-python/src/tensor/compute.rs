@@ -9,15 +9,20 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyString, PyTuple};
 use usm_array::usm_core::fork::is_forked_child;
 use usm_array::usm_core::{BackendId, DeviceType, Error as CoreError, UsmKind};
-use usm_array::{Axes, Conversion, DefaultDtypes, Order, UsmArray, coerced_kind};
+use usm_array::{
+    Axes, CUDA_INTERFACE_VERSION, Conversion, CudaArrayInterface, DefaultDtypes, Order, UsmArray,
+    coerced_kind,
+};
 
 use super::functions::results;
 use super::operand::{Operand, same_queue};
 use super::{arguments, construct, numbers, peer};
 use crate::buffer_export;
 use crate::errors::{OrRaise, ToPyErr};
+use crate::interface::cuda::import_as;
 use crate::interface::import::{array_if_usm, no_usm};
 use crate::memory;
+use crate::number::index_sequence;
 use crate::objects::UsmNdarray;
 
 /// The end of the word for arrays of narrow floating-point numbers.
@@ -277,24 +282,27 @@ pub(crate) fn dpnp_array<'py>(array: &Bound<'py, UsmNdarray>) -> PyResult<Bound<
 /// _publish(array)
 ///
 /// Makes memory that another library knows already ready for its next operation, in the order of the array's queue on CUDA, else after
-/// all work on it. From then on operations of ours come after those of the other library on that queue.
+/// all work on it. From then on operations of ours come after those of the other library on that queue. Returns what a provider keeps
+/// with the array, its own array over the same memory, or None.
 ///
 /// >>> import usm.tensor as ut
 /// >>> from usm._usm import _publish
 /// >>> _publish(ut.zeros(2))
 #[pyfunction]
 #[pyo3(name = "_publish")]
-pub(crate) fn publish(array: &Bound<'_, UsmNdarray>) -> PyResult<()> {
-    let (py, array) = (array.py(), array.get().array());
+pub(crate) fn publish<'py>(array: &Bound<'py, UsmNdarray>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let (py, object, array) = (array.py(), array.get(), array.get().array());
     let backend = array.device().backend_id();
     if backend != BackendId::Host && is_forked_child() {
         return Err(CoreError::ForkedRuntime.to_py_err());
     }
     if backend == BackendId::Cuda {
-        return array.buffer().publish_in_order().or_raise();
+        array.buffer().publish_in_order().or_raise()?;
+    } else {
+        // Work of others may need the interpreter to complete.
+        py.detach(|| array.wait().and_then(|()| Ok(array.buffer().publish()?))).or_raise()?;
     }
-    // Work of others may need the interpreter to complete.
-    py.detach(|| array.wait().and_then(|()| Ok(array.buffer().publish()?))).or_raise()
+    Ok(object.attributes().provided(py))
 }
 
 /// _cuda_stream(array)
@@ -312,7 +320,10 @@ pub(crate) fn publish(array: &Bound<'_, UsmNdarray>) -> PyResult<()> {
 #[pyfunction]
 #[pyo3(name = "_cuda_stream")]
 pub(crate) fn cuda_stream(array: &Bound<'_, UsmNdarray>) -> PyResult<(usize, i32)> {
-    let array = array.get().array();
+    stream_of(array.get().array())
+}
+
+fn stream_of(array: &UsmArray) -> PyResult<(usize, i32)> {
     let ordinal = array.device().info().cuda_ordinal;
     match (array.queue().native_stream(), ordinal) {
         (Some(stream), Some(ordinal)) => Ok((stream, ordinal)),
@@ -321,4 +332,42 @@ pub(crate) fn cuda_stream(array: &Bound<'_, UsmNdarray>) -> PyResult<(usize, i32
             array.device().filter_string()
         )),
     }
+}
+
+/// _adopt(theirs, address, shape, strides_bytes, typestr, beside)
+///
+/// An array over CUDA memory with a result that another library has computed on the stream of the queue of `beside`. It is on that queue,
+/// keeps the library's array `theirs`, which owns the memory, and has it at hand for the next computation.
+///
+/// Raises ValueError for memory or elements that are not of CUDA.
+///
+/// >>> import usm.tensor as ut
+/// >>> from usm._usm import _adopt
+/// >>> _adopt(object(), 0, (2,), None, "<f4", ut.zeros(2, device="host"))
+/// Traceback (most recent call last):
+///     ...
+/// ValueError: array: found an array of host:cpu:0, allowed are those of CUDA devices
+#[pyfunction]
+#[pyo3(name = "_adopt")]
+pub(crate) fn adopt(
+    theirs: &Bound<'_, PyAny>,
+    address: u64,
+    shape: &Bound<'_, PyAny>,
+    strides_bytes: Option<&Bound<'_, PyAny>>,
+    typestr: String,
+    beside: &Bound<'_, UsmNdarray>,
+) -> PyResult<UsmNdarray> {
+    let (stream, _) = stream_of(beside.get().array())?;
+    let interface = CudaArrayInterface {
+        shape: index_sequence("shape", shape)?,
+        typestr,
+        address,
+        read_only: false,
+        strides_bytes: strides_bytes.map(|strides| index_sequence("strides", strides)).transpose()?,
+        version: CUDA_INTERFACE_VERSION,
+        stream: Some(stream as u64),
+    };
+    let array = UsmNdarray::from_array(import_as(theirs, interface)?);
+    array.attributes().provide(theirs.clone());
+    Ok(array)
 }

@@ -11,11 +11,11 @@ waits. Their functions are taken in the form that the package ``array-api-compat
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from importlib import import_module
-from threading import local
 from typing import Any, cast
 
-from .._usm import _cuda_stream, _new, _publish, _span, asarray, astype, from_dlpack, result_type, usm_ndarray
+from .._usm import _adopt, _cuda_stream, _new, _publish, _span, asarray, astype, from_dlpack, result_type, usm_ndarray
 from ._choice import Missing
 from ._library import LibraryProvider, Plain
 from ._table import FFT, FUNCTIONS, LINALG
@@ -35,24 +35,25 @@ def _namespace(name: str) -> Any:
         ) from error
 
 
+def _first(operands: tuple[Any, ...]) -> usm_ndarray:
+    """The array whose queue is that of the computation."""
+    for operand in operands:
+        if type(operand) is usm_ndarray:
+            return operand
+    raise TypeError("found no usm_ndarray")
+
+
 class _CudaProvider(LibraryProvider):
     """What both have in common."""
 
     def __init__(self, memory: str) -> None:
         super().__init__(memory)
         self.namespace = _namespace(self.name)
-        self.streams: dict[tuple[int, int], Any] = {}
+        #: The library's object for the address of a stream and a GPU.
+        self.stream = lru_cache(maxsize=64)(self.make_stream)
 
-    def stream(self, pointer: int, ordinal: int) -> Any:
-        """The library's object for a stream, a context manager."""
+    def make_stream(self, pointer: int, ordinal: int) -> Any:
         raise NotImplementedError
-
-    def order(self, operands: tuple[Any, ...]) -> Any:
-        key = _cuda_stream(next(operand for operand in operands if type(operand) is usm_ndarray))
-        stream = self.streams.get(key)
-        if stream is None:
-            stream = self.streams[key] = self.stream(*key)
-        return stream
 
     def find(self, part: str, name: str) -> Callable[..., Any] | None:
         home = getattr(self.namespace, part) if part else self.namespace
@@ -90,12 +91,14 @@ class CupyProvider(_CudaProvider):
         self.module = self.cupy = import_module("cupy")
         super().__init__(memory)
 
-    def stream(self, pointer: int, ordinal: int) -> Any:
-        return _CupyStream(self.cupy, pointer, ordinal)
+    def make_stream(self, pointer: int, ordinal: int) -> Any:
+        return self.cupy.cuda.Stream.from_external(_Pointer(pointer))
+
+    def order(self, operands: tuple[Any, ...]) -> Any:
+        return _OnCupyStream(self, *_cuda_stream(_first(operands)))
 
     def view(self, array: usm_ndarray) -> Any:
-        _publish(array)
-        kept = array._provided
+        kept = _publish(array)
         if isinstance(kept, self.cupy.ndarray):
             return kept
         if array.size == 0:
@@ -113,9 +116,7 @@ class CupyProvider(_CudaProvider):
     def ours(self, value: Any, operands: tuple[Any, ...]) -> Any:
         if not isinstance(value, self.cupy.ndarray):
             return value
-        # DLPack, which would be asked first, does not name the stream, and so not the queue.
-        array = asarray(_Described(value, value.__cuda_array_interface__))
-        array._provided = value
+        array = _adopt(value, value.data.ptr, value.shape, value.strides, value.dtype.str, _first(operands))
         return self.beside(array, operands)
 
 
@@ -129,26 +130,25 @@ class _Pointer:
         return 0, self.pointer
 
 
-class _CupyStream(local):
-    """CuPy's current device and stream for the lines of a ``with`` statement, in each thread."""
+class _OnCupyStream:
+    """CuPy's current device and stream for the lines of a ``with`` statement."""
 
-    def __init__(self, cupy: Any, pointer: int, ordinal: int) -> None:
-        self.runtime, self.current = cupy.cuda.runtime, cupy.cuda.get_current_stream
-        self.ordinal, self.device = ordinal, cupy.cuda.Device(ordinal)
-        self.stream = cupy.cuda.Stream.from_external(_Pointer(pointer))
-        self.before: list[tuple[bool, Any]] = []
+    __slots__ = ("before", "cuda", "device", "ordinal", "stream")
+
+    def __init__(self, provider: CupyProvider, pointer: int, ordinal: int) -> None:
+        self.cuda, self.ordinal, self.device = provider.cupy.cuda, ordinal, None
+        self.stream = provider.stream(pointer, ordinal)
 
     def __enter__(self) -> None:
-        is_other = self.runtime.getDevice() != self.ordinal
-        if is_other:
+        if self.cuda.runtime.getDevice() != self.ordinal:
+            self.device = self.cuda.Device(self.ordinal)
             self.device.__enter__()
-        self.before.append((is_other, self.current()))
+        self.before = self.cuda.get_current_stream()
         self.stream.use()
 
     def __exit__(self, *error: Any) -> None:
-        is_other, before = self.before.pop()
-        before.use()
-        if is_other:
+        self.before.use()
+        if self.device is not None:
             self.device.__exit__(*error)
 
 
@@ -160,8 +160,13 @@ class TorchProvider(_CudaProvider):
     refusals = (RuntimeError,)
 
     def __init__(self, memory: str) -> None:
-        self.torch = import_module("torch")
+        self.torch = torch = import_module("torch")
         super().__init__(memory)
+        if not torch.backends.cuda.is_built():
+            raise Missing("found a PyTorch that is built without CUDA, allowed on this memory is one with it")
+        # What PyTorch's own functions of streams call: an object for each stream takes longer than all the rest.
+        self.get_stream, self.set_stream = torch._C._cuda_getCurrentStream, torch._C._cuda_setStream
+        self.typestrs = {getattr(torch, name): result_type(name).str for name in _OF_TORCH}
         # PyTorch's own functions of NumPy's names have other defaults.
         self.module = self.namespace
 
@@ -195,12 +200,15 @@ class TorchProvider(_CudaProvider):
             return cast("Plain", self.torch.linalg.norm)
         return getattr(self.torch, name) if name in ("cumsum", "cumprod") else None
 
-    def stream(self, pointer: int, ordinal: int) -> Any:
-        return _TorchStream(self.torch, pointer, ordinal)
+    def make_stream(self, pointer: int, ordinal: int) -> Any:
+        stream = self.torch.cuda.ExternalStream(pointer, device=ordinal)
+        return stream.stream_id, stream.device_index, stream.device_type
+
+    def order(self, operands: tuple[Any, ...]) -> Any:
+        return _OnTorchStream(self, *_cuda_stream(_first(operands)))
 
     def view(self, array: usm_ndarray) -> Any:
-        _publish(array)
-        kept = array._provided
+        kept = _publish(array)
         if isinstance(kept, self.torch.Tensor):
             return kept
         if not _is_theirs(array):
@@ -218,43 +226,60 @@ class TorchProvider(_CudaProvider):
     def ours(self, value: Any, operands: tuple[Any, ...]) -> Any:
         if not isinstance(value, self.torch.Tensor):
             return value
+        if value.requires_grad:
+            value = value.detach()
         # What it has not computed yet: its memory has other elements.
-        value = value.detach().resolve_conj().resolve_neg()
-        try:
-            interface = value.__cuda_array_interface__
-        except (TypeError, AttributeError):  # a dtype without a typestr
-            interface = {"typestr": "<V"}
-        if interface["typestr"][1] == "V":
+        if value.is_conj() or value.is_neg():
+            value = value.resolve_conj().resolve_neg()
+        is_bfloat16 = value.dtype == self.torch.bfloat16
+        described = value.view(self.torch.int16) if is_bfloat16 else value
+        typestr = self.typestrs.get(described.dtype)
+        if typestr is None or not value.is_cuda:
             array = from_dlpack(value)
-        else:
-            # Without the stream PyTorch's work would be waited for.
-            pointer, _ = _cuda_stream(next(operand for operand in operands if type(operand) is usm_ndarray))
-            array = asarray(_Described(value, interface | {"version": 3, "stream": pointer}))
-        array._provided = value
+            array._provided = value
+            return self.beside(array, operands)
+        itemsize = value.element_size()
+        strides = tuple([stride * itemsize for stride in value.stride()])
+        array = _adopt(described, value.data_ptr(), value.shape, strides, typestr, _first(operands))
+        if is_bfloat16:
+            array = array.view("bfloat16")
+            array._provided = value
         return self.beside(array, operands)
 
     def on_device(self, make: Callable[..., Any], place: usm_ndarray) -> Any:
         return make(device=f"cuda:{_cuda_stream(place)[1]}")
 
 
-class _TorchStream(local):
-    """PyTorch's current device and stream for the lines of a ``with`` statement, in each thread."""
+class _OnTorchStream:
+    """PyTorch's current device and stream for the lines of a ``with`` statement."""
 
-    def __init__(self, torch: Any, pointer: int, ordinal: int) -> None:
-        self.cuda, self.ordinal = torch.cuda, ordinal
-        self.stream = torch.cuda.ExternalStream(pointer, device=ordinal)
-        self.before: list[tuple[int, Any]] = []
+    __slots__ = ("before", "device", "ordinal", "provider", "stream")
+
+    def __init__(self, provider: TorchProvider, pointer: int, ordinal: int) -> None:
+        self.provider, self.ordinal = provider, ordinal
+        self.stream = provider.stream(pointer, ordinal)
 
     def __enter__(self) -> None:
         # Each device has a current stream; to set it makes the device the current one.
-        self.before.append((self.cuda.current_device(), self.cuda.current_stream(self.ordinal)))
-        self.cuda.set_stream(self.stream)
+        self.device = self.provider.torch.cuda.current_device()
+        self.before = self.provider.get_stream(self.ordinal)
+        self.set(self.stream)
 
     def __exit__(self, *error: Any) -> None:
-        device, stream = self.before.pop()
-        self.cuda.set_stream(stream)
-        if device != self.ordinal:
-            self.cuda.set_device(device)
+        self.set(self.before)
+        if self.device != self.ordinal:
+            self.provider.torch.cuda.set_device(self.device)
+
+    def set(self, stream: tuple[int, int, int]) -> None:
+        stream_id, device_index, device_type = stream
+        self.provider.set_stream(stream_id=stream_id, device_index=device_index, device_type=device_type)
+
+
+#: The dtypes of PyTorch that the interface of CUDA has; bfloat16 goes as int16.
+_OF_TORCH = (
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float16", "float32", "float64", "complex64", "complex128"),
+)
 
 
 def _is_theirs(array: usm_ndarray) -> bool:
@@ -297,25 +322,23 @@ def _promoted(torch: Any, theirs: Plain, name: str) -> Plain:
                 raise OverflowError(f"{name}: found the integer {number}, allowed are those of {x.dtype}")
         return number, x
 
+    # The one that array-api-compat calls after its own promotion, which takes half as long as the computation.
+    plain = getattr(torch, theirs.__name__, theirs)
+    divides = name == "divide"
+
     def compute(x1: Any, x2: Any, **keywords: Any) -> Any:
+        is_alike = type(x1) is type(x2) is torch.Tensor and x1.dtype == x2.dtype
+        if is_alike and not (divides and _is_exact(x1)):
+            return plain(x1, x2, **keywords)
         if not isinstance(x1, torch.Tensor):
             x1, x2 = beside(x1, x2)
         elif not isinstance(x2, torch.Tensor):
             x2, x1 = beside(x2, x1)
-        if name == "divide":
+        if divides:
             x1, x2 = (x.to(torch.float64) if isinstance(x, torch.Tensor) and _is_exact(x) else x for x in (x1, x2))
         return theirs(x1, x2, **keywords)
 
     return compute
-
-
-class _Described:
-    """An array by its interface alone."""
-
-    __slots__ = ("__cuda_array_interface__", "array")
-
-    def __init__(self, array: Any, interface: dict[str, Any]) -> None:
-        self.array, self.__cuda_array_interface__ = array, interface
 
 
 def _eig(namespace: Any) -> Plain:

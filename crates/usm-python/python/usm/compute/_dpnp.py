@@ -38,8 +38,7 @@ class DpnpProvider(LibraryProvider):
         self._prepared: dict[Plain, Plain] = {}
 
     def view(self, array: usm_ndarray) -> Any:
-        _publish(array)
-        kept = array._provided
+        kept = _publish(array)
         if isinstance(kept, dpt.usm_ndarray):
             return kept
         theirs = array._provided = _dpnp_array(array)

@@ -61,13 +61,15 @@ def _make(row: Function) -> Callable[..., Any]:
     keywords = ", ".join(f"{name!r}: {name}" for name in rest if name not in row.arrays)
     if row.kind == "frequencies":
         body = "frequencies(row, n, d, dtype, device)"
-    elif row.kind in ("unary", "binary"):
+    elif not row.arrays:
         # As `call`, with one look-up in place of three.
+        out = "out" if "out" in names else "None"
         body = (
-            f"(known.get(((placed := place(({operands}), out))[0], chosen())) or find(placed[0]))"
-            "(placed[1], None, out) "
-            f"if order == 'K' else ordered(row, ({operands}), out, order)"
+            f"(known.get(((placed := place(({operands}), {out}))[0], chosen())) or find(placed[0]))"
+            f"(placed[1], {f'{{{keywords}}}' if keywords else None}, {out})"
         )
+        if "order" in names:
+            body += f" if order == 'K' else ordered(row, ({operands}), out, order)"
     else:
         body = f"call(row, ({operands}), {{{keywords}}}{', out' if 'out' in names else ''})"
     known: dict[tuple[str, str | None], Computed] = {}

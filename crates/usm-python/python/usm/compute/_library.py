@@ -106,7 +106,8 @@ class LibraryProvider(Provider):
                         takes_out = False  # the library has no such argument
                     except self.refusals:
                         pass  # a better text comes below, and any other error again
-                value = results(theirs(*views, **(keywords or {})), lambda value: self.ours(value, operands))
+                value = theirs(*views, **keywords) if keywords else theirs(*views)
+                value = results(value, lambda value: self.ours(value, operands))
             if out is None:
                 return value
             return assigned(out, value)

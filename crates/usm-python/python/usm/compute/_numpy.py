@@ -28,7 +28,7 @@ if not hasattr(np, "cumulative_sum"):
     )
 
 #: Functions of NumPy with other names than in the table.
-_NAMES = {"round": np.rint, "logsumexp": np.logaddexp.reduce, "reduce_hypot": np.hypot.reduce}
+_NAMES = {"round": np.rint, "mean": np.ndarray.mean, "logsumexp": np.logaddexp.reduce, "reduce_hypot": np.hypot.reduce}
 #: Accumulations of real numbers, in floating point.
 _OF_REAL = frozenset({"logsumexp", "reduce_hypot", "cumulative_logsumexp"})
 _SCALARS = {bool: np.dtype(bool), int: int, float: float, complex: complex}
@@ -119,8 +119,9 @@ class NumpyProvider(Provider):
                     dtype = types[key] = _result_dtype(ufunc, key)
             return self.filled(operands, out, shape, dtype, lambda target: ufunc(*views, out=target))
 
-        if ufunc.nin == 2 and not self.is_copy:
-            return _of_two(ufunc, self.view, compute)
+        small = {1: _of_one, 2: _of_two}.get(ufunc.nin)
+        if small is not None and not self.is_copy:
+            compute = small(ufunc, self.view)
         if not keeps_exact:
             return compute
 
@@ -214,9 +215,14 @@ class NumpyProvider(Provider):
         return compute
 
     def _matmul(self, name: str, theirs: Any) -> Computed:
+        types: dict[Any, Any] = {}
+
         def compute(operands: tuple[Any, ...], keywords: Any, out: Any) -> Any:
-            x1, x2 = (np.asarray(view) for view in self.views(operands))
-            shape, dtype = _matmul_shape(x1, x2), _result_dtype(np.matmul, [x1.dtype, x2.dtype])
+            x1, x2 = [np.asarray(view) for view in self.views(operands)]
+            key = x1.dtype, x2.dtype
+            shape, dtype = _matmul_shape(x1, x2), types.get(key)
+            if dtype is None:
+                dtype = types[key] = _result_dtype(np.matmul, key)
             return self.filled(operands, out, shape, dtype, lambda target: np.matmul(x1, x2, out=target))
 
         return compute
@@ -303,13 +309,34 @@ class NumpyProvider(Provider):
         return results(value, same)
 
 
-def _of_two(ufunc: Any, view: Callable[[usm_ndarray], Any], general: Computed) -> Computed:
-    """A ufunc of two operands, for small arrays: each step that is not needed costs as much as the ufunc itself."""
+# For small arrays each step that is not needed costs as much as the ufunc itself.
+
+
+def _of_one(ufunc: Any, view: Callable[[usm_ndarray], Any]) -> Computed:
+    """A ufunc of one operand."""
     types: dict[Any, Any] = {}
 
     def compute(operands: tuple[Any, ...], keywords: Any, out: Any) -> Any:
+        x = view(operands[0])
         if out is not None:
-            return general(operands, keywords, out)
+            check_shape(out, x.shape)
+            ufunc(x, out=view(out))
+            return out
+        dtype = types.get(x.dtype)
+        if dtype is None:
+            dtype = types[x.dtype] = _result_dtype(ufunc, (x.dtype,))
+        ours = _new(operands, x.shape, dtype)
+        ufunc(x, out=view(ours))
+        return ours
+
+    return compute
+
+
+def _of_two(ufunc: Any, view: Callable[[usm_ndarray], Any]) -> Computed:
+    """A ufunc of two operands."""
+    types: dict[Any, Any] = {}
+
+    def compute(operands: tuple[Any, ...], keywords: Any, out: Any) -> Any:
         first, second = operands
         if type(first) is usm_ndarray:
             first = view(first)
@@ -324,6 +351,10 @@ def _of_two(ufunc: Any, view: Callable[[usm_ndarray], Any], general: Computed) -
         else:
             second = view(second)
             kind, other, shape = type(first), second.dtype, second.shape
+        if out is not None:
+            check_shape(out, shape)
+            ufunc(first, second, out=view(out))
+            return out
         dtype = types.get((kind, other))
         if dtype is None:
             dtype = types[kind, other] = _result_dtype(ufunc, (kind, other))
@@ -389,7 +420,8 @@ def _bound(bound: Any, dtype: Any) -> Any:
 def _matmul_shape(x1: Any, x2: Any) -> tuple[int, ...]:
     if x1.ndim == 0 or x2.ndim == 0:
         raise ValueError("matmul: found an array without axes, allowed are arrays of one axis and more")
-    outer: tuple[int, ...] = np.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
+    is_stack = x1.ndim > 2 or x2.ndim > 2
+    outer: tuple[int, ...] = np.broadcast_shapes(x1.shape[:-2], x2.shape[:-2]) if is_stack else ()
     rows = x1.shape[-2:-1] if x1.ndim > 1 else ()
     columns = x2.shape[-1:] if x2.ndim > 1 else ()
     return (*outer, *rows, *columns)
