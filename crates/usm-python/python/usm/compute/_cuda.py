@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 from importlib import import_module
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from .._usm import _adopt, _cuda_stream, _new, _publish, _span, asarray, astype, from_dlpack, result_type, usm_ndarray
 from ._choice import Missing
@@ -136,7 +136,8 @@ class _OnCupyStream:
     __slots__ = ("before", "cuda", "device", "ordinal", "stream")
 
     def __init__(self, provider: CupyProvider, pointer: int, ordinal: int) -> None:
-        self.cuda, self.ordinal, self.device = provider.cupy.cuda, ordinal, None
+        self.cuda, self.ordinal = provider.cupy.cuda, ordinal
+        self.device: Any = None
         self.stream = provider.stream(pointer, ordinal)
 
     def __enter__(self) -> None:
@@ -172,6 +173,8 @@ class TorchProvider(_CudaProvider):
 
     def find(self, part: str, name: str) -> Callable[..., Any] | None:
         theirs = super().find(part, name)
+        if name == "trace":
+            return _trace(self.torch, cast("Plain", theirs))
         if theirs is None or part:
             return theirs
         if name in ("mean", "std", "var"):
@@ -247,7 +250,7 @@ class TorchProvider(_CudaProvider):
         return self.beside(array, operands)
 
     def on_device(self, make: Callable[..., Any], place: usm_ndarray) -> Any:
-        return make(device=f"cuda:{_cuda_stream(place)[1]}")
+        return make(device=f"cuda:{_cuda_stream(place)[1]}", dtype=self.torch.float64)
 
 
 class _OnTorchStream:
@@ -297,6 +300,17 @@ def _logsumexp(theirs: Plain) -> Plain:
     return logsumexp
 
 
+def _trace(torch: Any, theirs: Plain) -> Plain:
+    """PyTorch's sums of unsigned integers are signed."""
+
+    def trace(x: Any, *, offset: int, dtype: Any) -> Any:
+        found = theirs(x, offset=offset, dtype=dtype)
+        is_signed = dtype is None and found.dtype == torch.int64
+        return found.view(torch.uint64) if is_signed and str(x.dtype).startswith("torch.uint") else found
+
+    return trace
+
+
 def _averaged(torch: Any, theirs: Plain) -> Plain:
     """A mean or variance, of which PyTorch has none for integers."""
     return lambda x, **keywords: theirs(x.to(torch.float64) if _is_exact(x) else x, **keywords)
@@ -341,13 +355,15 @@ def _promoted(torch: Any, theirs: Plain, name: str) -> Plain:
     return compute
 
 
-def _eig(namespace: Any) -> Plain:
-    def eig(x: Any) -> Any:
-        found = namespace.linalg.eig(x)
-        parts = [_complex(namespace, part) for part in found]
-        return type(found)(*parts) if hasattr(found, "_fields") else tuple(parts)
+class EigResult(NamedTuple):
+    """The result of ``linalg.eig``."""
 
-    return eig
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+def _eig(namespace: Any) -> Plain:
+    return lambda x: EigResult(*(_complex(namespace, part) for part in namespace.linalg.eig(x)))
 
 
 def _complex(namespace: Any, x: Any) -> Any:

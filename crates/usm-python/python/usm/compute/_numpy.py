@@ -107,7 +107,7 @@ class NumpyProvider(Provider):
     def _elementwise(self, ufunc: Any, keeps_exact: bool = False) -> Computed:
         types: dict[Any, Any] = {}
 
-        def compute(operands: tuple[Any, ...], keywords: Any, out: Any) -> Any:
+        def general(operands: tuple[Any, ...], keywords: Any, out: Any) -> Any:
             views = self.views(operands)
             shapes = {view.shape for view in views if isinstance(view, np.ndarray)}
             shape = shapes.pop() if len(shapes) == 1 else np.broadcast(*views).shape
@@ -119,9 +119,8 @@ class NumpyProvider(Provider):
                     dtype = types[key] = _result_dtype(ufunc, key)
             return self.filled(operands, out, shape, dtype, lambda target: ufunc(*views, out=target))
 
-        small = {1: _of_one, 2: _of_two}.get(ufunc.nin)
-        if small is not None and not self.is_copy:
-            compute = small(ufunc, self.view)
+        small = None if self.is_copy else {1: _of_one, 2: _of_two}.get(ufunc.nin)
+        compute: Computed = general if small is None else small(ufunc, self.view)
         if not keeps_exact:
             return compute
 
