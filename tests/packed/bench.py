@@ -19,10 +19,10 @@ def main() -> int:
     options = sys.argv[1:]
     if "--folder" not in options:
         options += ["--folder", str(FOLDER / "report")]
-    (wheel,) = FOLDER.glob("*.whl")
+    wheels = FOLDER.glob("*.whl")
     with tempfile.TemporaryDirectory() as folder:
         site = pathlib.Path(folder) / "site"
-        install = ["-m", "pip", "install", "-q", "--no-index", "--no-deps", "--target", site, wheel]
+        install = ["-m", "pip", "install", "-q", "--no-index", "--no-deps", "--target", site, *wheels]
         subprocess.run([sys.executable, *install], check=True)
         environment = os.environ | {"PYTHONPATH": str(site), "PYTHONDONTWRITEBYTECODE": "1"}
         command = [sys.executable, "-u", COMPARISON, "--device", "cuda", "--python", sys.executable]

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import tomllib
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,8 @@ def test_every_case_runs_with_the_right_result(cuda_queue, tmp_path):
     assert len(report["cases"]) == len(names(smoke=True)) and report["smoke"]
     for case in report["cases"]:
         reasons = {one["name"]: one["missing"] for one in case["contenders"] if one["name"] not in PEERS}
+        if find_spec("ml_dtypes") is None and "ml_dtypes" in str(reasons.get("usm")):
+            continue  # what the results of these casts are compared with
         assert (reasons or case["name"].startswith("compute/")) and set(reasons.values()) <= {None}, case["name"]
 
 

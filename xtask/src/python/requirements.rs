@@ -14,7 +14,7 @@ pub(crate) const PEERS: &[&str] = &[
     "jax>=0.7",
     "mpi4py>=4",
     "mpich>=4.3",
-    "ml_dtypes>=0.5",
+    ML_DTYPES,
     "scikit-learn-intelex>=2026",
     "scikit-learn-intelex-gpu>=2026",
 ];
@@ -28,8 +28,11 @@ pub(crate) const HEAVY_PEERS: &[&str] = &["torch>=2.9"];
 /// What CuPy and PyTorch compute through.
 pub(crate) const ARRAY_API_COMPAT: &str = "array-api-compat>=1.12";
 
-/// The libraries that compute on NVIDIA GPUs.
-pub(crate) const CUDA_PEERS: &[&str] = &["cupy-cuda13x>=14", "torch>=2.9", ARRAY_API_COMPAT];
+/// NumPy's narrow floating-point numbers.
+pub(crate) const ML_DTYPES: &str = "ml_dtypes>=0.5";
+
+/// The libraries that compute on NVIDIA GPUs, and what the comparison there needs beside them.
+pub(crate) const CUDA_PEERS: &[&str] = &["cupy-cuda13x>=14", "torch>=2.9", ARRAY_API_COMPAT, ML_DTYPES];
 
 /// What most tests of arrays compare with.
 pub(crate) const NUMPY: &[&str] = &["numpy>=2.1"];

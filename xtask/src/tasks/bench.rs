@@ -10,7 +10,7 @@ use super::test::python::CUDA;
 use super::test::rust::{DRIVER, STAND_IN};
 use crate::failure::Outcome;
 use crate::project::{Project, openly, quietly};
-use crate::python::{COMPARED, CUDA_PEERS, NUMPY, REPORT, SYCL, Venv};
+use crate::python::{COMPARED, CUDA_PEERS, ML_DTYPES, NUMPY, REPORT, SYCL, Venv};
 use crate::report::say;
 use crate::wheel;
 
@@ -139,7 +139,7 @@ fn on_device(project: &Project, kind: Kind) -> Outcome<OnDevice> {
     let look = venv.python().arg("-B").arg(project.root().join(COMPARISON)).args(["--look", "--python"]);
     let found = quietly(device.env(look.arg(&device.python)))?;
     say(&format!("comparing on {}", found.trim()));
-    venv.require(if kind == Kind::Cuda { CUDA_PEERS } else { NUMPY })?;
+    venv.require(&if kind == Kind::Cuda { CUDA_PEERS.to_vec() } else { [NUMPY, &[ML_DTYPES]].concat() })?;
     Ok(device)
 }
 
@@ -156,6 +156,7 @@ fn pack(project: &Project) -> Outcome<()> {
     shell.remove_path(&folder)?;
     shell.create_dir(&folder)?;
     shell.copy_file(wheel::build(project)?, &folder)?;
+    device::download_providers(project, &folder)?;
     shell.copy_file(project.root().join(RUNNER), folder.join(RUNNER_NAME))?;
     device::copy_parts(project, &folder, &DEVICE_PARTS)?;
     device::compress(project, &folder, ARCHIVE)

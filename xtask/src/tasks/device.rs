@@ -78,13 +78,17 @@ fn pack(project: &Project) -> Outcome<PathBuf> {
         }
     }
     shell.copy_file(wheel::build_quick(project)?, &folder)?;
-    // A machine with these libraries may lack it.
-    let venv = Venv::ensure(project, "venv-cuda")?;
-    let download = venv.python().args(["-m", "pip", "download", "-q", "--no-deps", ARRAY_API_COMPAT, "-d"]);
-    quietly(download.arg(&folder))?;
+    download_providers(project, &folder)?;
     shell.copy_file(project.root().join(RUNNER), &folder)?;
     copy_parts(project, &folder, &[WHEEL_TESTS, EXAMPLE])?;
     Ok(folder)
+}
+
+/// Puts what providers need beside CuPy and PyTorch into a folder: a machine with these libraries may lack it.
+pub(super) fn download_providers(project: &Project, folder: &Path) -> Outcome<()> {
+    let venv = Venv::ensure(project, "venv-cuda")?;
+    let download = venv.python().args(["-m", "pip", "download", "-q", "--no-deps", ARRAY_API_COMPAT, "-d"]);
+    quietly(download.arg(folder)).map(drop)
 }
 
 /// Copies parts of the checkout to the places in a folder that they have in the checkout.

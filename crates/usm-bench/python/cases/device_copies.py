@@ -6,7 +6,7 @@ from typing import Any
 
 from case import Case
 from device_case import Work, on_device
-from device_sides import Array
+from device_sides import NARROW, Array
 
 Shape = tuple[int, ...]
 MIB = 1 << 20
@@ -57,12 +57,13 @@ def copy(
     out: Shape | None = None,
     target: str = "o",
     to: str = "",
+    values: str = "numbers",
     shift: int = 0,
     **more: Any,
 ) -> Case:
     """`v`, a view of `a`, into `b`, a view of `o`. The plain copy has the bytes of the result; of a cast, the mean of
     what is read and written."""
-    read = Array(shape, dtype, shift=shift)
+    read = Array(shape, dtype, values, shift=shift)
     result = Array(out or viewed(shape, view), to or dtype, shift=shift)
     written = prod(viewed(result.shape, target.replace("o", "a"))) * result.itemsize
     moved = (written + written // result.itemsize * read.itemsize) // 2 if to else written
@@ -144,6 +145,9 @@ def casts(sizes: Sizes) -> Iterator[Case]:
     n, matrix = sizes.count(64 * MIB), sizes.shape(8192, 8192)
     for source, target in [("f4", "f8"), ("f8", "f4"), ("i4", "f4"), ("f4", "f2")]:
         yield copy(f"cast/{source} to {target}", (n,), source, to=target)
+    for narrow in NARROW:
+        yield copy(f"cast/f4 to {narrow}", (n,), "f4", to=narrow, values="small")
+        yield copy(f"cast/{narrow} to f4", (n,), narrow, to="f4")
     yield copy("cast/f8 to f4 of a transpose", matrix, "f8", "a.T", to="f4")
 
 

@@ -11,6 +11,8 @@ from typing import Any
 
 # Elements of the block that the content of an array repeats. A prime, so that no row begins like the row before it.
 BLOCK = 1_048_573
+# The dtypes that NumPy does not know by itself, and the bytes of an element.
+NARROW = {"bfloat16": 2, "float8_e4m3fn": 1, "float8_e5m2": 1}
 
 
 class NoDeviceError(Exception):
@@ -31,8 +33,8 @@ def queue() -> Any:
 
 @dataclass(frozen=True)
 class Array:
-    """`values`: `numbers`, `mask` or `order`, a scattered permutation of its indices, each times `step`; `shift`:
-    elements between an address that is a multiple of 256 bytes and the first element."""
+    """`values`: `numbers`, `small` ones, `mask` or `order`, a scattered permutation of its indices, each times `step`;
+    `shift`: elements between an address that is a multiple of 256 bytes and the first element."""
 
     shape: tuple[int, ...]
     dtype: str
@@ -42,7 +44,7 @@ class Array:
 
     @property
     def itemsize(self) -> int:
-        return int(self.dtype[1:])
+        return NARROW.get(self.dtype) or int(self.dtype[1:])
 
     @property
     def nbytes(self) -> int:
@@ -57,7 +59,7 @@ class Array:
 @functools.lru_cache(4)
 def content(array: Array) -> Any:
     """NumPy's bytes of the whole array, or of a block that it repeats. Floating-point numbers are small integers, so
-    that sums and casts are exact."""
+    that sums and casts are exact, and narrow ones any that are positive and finite."""
     import numpy
 
     count = array.shift + math.prod(array.shape)
@@ -67,8 +69,12 @@ def content(array: Array) -> Any:
     count = min(count, BLOCK)
     if array.values == "mask":
         return generator.integers(0, 2, count, "u1")
+    if array.dtype in NARROW:
+        # Above these bits of an element are infinity and NaN.
+        return generator.integers(0, 0x78 << 8 * (array.itemsize - 1), count, f"u{array.itemsize}").view("u1")
     if array.dtype[0] in "fc":
-        return generator.integers(-2000, 2001, count, "i4").astype(array.dtype).view("u1")
+        most = 16 if array.values == "small" else 2000
+        return generator.integers(-most, most + 1, count, "i4").astype(array.dtype).view("u1")
     return generator.integers(0, 256, count * array.itemsize, "u1")
 
 
@@ -299,6 +305,7 @@ class PyTorch(Side):
         names |= {"f2": "float16", "f4": "float32", "f8": "float64", "c8": "complex64", "c16": "complex128"}
         # Where elements are only moved, a type of the same size does.
         self.dtypes = {short: getattr(self.xp, long) for short, long in names.items()}
+        self.dtypes |= {name: getattr(self.xp, name) for name in NARROW}
 
     def names(self) -> dict[str, Any]:
         xp = self.xp
@@ -312,14 +319,20 @@ class PyTorch(Side):
         return memory[array.shift * array.itemsize : array.span].view(dtype).view(array.shape)
 
     def host_bytes(self, result: Any) -> bytes:
-        return result.cpu().numpy().tobytes()
+        return self.integers(result).cpu().numpy().tobytes()
 
     def taken(self, result: Any, of: type[Side], expected: Any) -> Any:
         empty = self.xp.empty(expected.shape, dtype=expected.dtype, device="cuda")
         return filled_by_ours(empty, result)
 
     def same(self, one: Any, other: Any) -> bool:
-        return self.xp.equal(one, other)
+        return self.xp.equal(self.integers(one), self.integers(other))
+
+    def integers(self, result: Any) -> Any:
+        """Narrow numbers as integers: neither NumPy nor a comparison knows them."""
+        if result.dtype not in [self.dtypes[name] for name in NARROW]:
+            return result
+        return result.view(self.xp.uint8 if result.element_size() == 1 else self.xp.int16)
 
     def wait(self) -> None:
         self.stream.synchronize()
@@ -358,6 +371,8 @@ class OnHost(Side):
     def operand(self, name: str, array: Array, is_written: bool) -> Any:
         import numpy
 
+        if array.dtype in NARROW:
+            import_module("ml_dtypes")  # teaches NumPy these dtypes
         ours = side(Usm)
         copied = bytearray(ours.host_bytes(ours.bytes_array(ours.content_of(array), array.span)))
         dtype = "?" if array.values == "mask" else array.dtype

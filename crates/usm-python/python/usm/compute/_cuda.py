@@ -183,7 +183,7 @@ class TorchProvider(_CudaProvider):
             return cast("Plain", self.torch.clone)  # PyTorch gives the operand itself
         if name == "logsumexp":
             return _logsumexp(theirs)
-        return _promoted(self.torch, theirs, name) if FUNCTIONS[name].kind == "binary" else theirs
+        return _promoted(self.torch, theirs, name) if FUNCTIONS[name].kind in ("binary", "matmul") else theirs
 
     def prepared(self, theirs: Plain) -> Plain:
         def with_its_dtype(*operands: Any, **keywords: Any) -> Any:
