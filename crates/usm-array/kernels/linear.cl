@@ -741,8 +741,12 @@ KERNEL select(global char *restrict dst, SOURCE CAST_PAIR CAST_RUN u32 total, u3
             _Pragma("unroll") for (u32 e = 0; e < PIECES * COUNT; e++)
                 in[e] = get(src + from + (e / COUNT * LANES * COUNT + e % COUNT) * FROM_BYTES);
         }
-        // The host gives narrow numbers one piece: so many of them would be half of a module.
-        convert(pair, in, out, PIECES * COUNT);
+#if FROM_BYTES + ITEM_BYTES > 4
+        if (IS_NARROW(pair))
+            convert_narrow(pair, in, out, PIECES * COUNT);
+        else
+#endif
+            convert(pair, in, out, PIECES * COUNT);
         _Pragma("unroll") for (u32 k = 0; k < PIECES; k++) put_dense(dst + to + k * LANES * CHUNK, out + k * COUNT);
 #endif
         return;

@@ -156,7 +156,8 @@ fn elements_of_chunk(work: Work<'_>) -> usize {
 /// Chunks of a work-item of a cast whose runs are long, and dense on both sides; as in the source.
 const fn pieces_of_item(elements: Elements) -> usize {
     match (elements.from_bytes, elements.item_bytes) {
-        _ if elements.is_narrow() => 1,
+        // So many narrow numbers would be half of a module; the casts from and to binary32 are worth it.
+        (1 | 2, 1 | 2) if elements.is_narrow() => 1,
         (1 | 2, 1 | 2) | (4, 1) => 4,
         (8, 2) => 2,
         (8, 1 | 4) | (16, 1..=8) => 1,
