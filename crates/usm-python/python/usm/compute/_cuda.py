@@ -336,7 +336,7 @@ def _promoted(torch: Any, theirs: Plain, name: str) -> Plain:
                 raise OverflowError(f"{name}: found the integer {number}, allowed are those of {x.dtype}")
         return number, x
 
-    # The one that array-api-compat calls after its own promotion, which takes half as long as the computation.
+    # The one that array-api-compat calls after its own promotion, of which tensors of one dtype have no need.
     plain = getattr(torch, theirs.__name__, theirs)
     divides = name == "divide"
 
