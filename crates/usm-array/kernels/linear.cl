@@ -741,6 +741,7 @@ KERNEL select(global char *restrict dst, SOURCE CAST_PAIR CAST_RUN u32 total, u3
             _Pragma("unroll") for (u32 e = 0; e < PIECES * COUNT; e++)
                 in[e] = get(src + from + (e / COUNT * LANES * COUNT + e % COUNT) * FROM_BYTES);
         }
+        // All narrow numbers would be half of a module: those from and to binary32 come in pieces, the host gives the others one.
 #if FROM_BYTES + ITEM_BYTES > 4
         if (IS_NARROW(pair))
             convert_narrow(pair, in, out, PIECES * COUNT);

@@ -27,11 +27,11 @@ const FEATURES: [(&str, &str); 2] = [("usm-memory", "svg"), ("usm-array", "ndarr
 pub(in crate::tasks) const DRIVER: &str = "USM_CUDA_DRIVER";
 pub(in crate::tasks) const STAND_IN: &str = "libcuda_loopback.so";
 
-/// The SYCL CPU device compiles kernels without its vectorizer, which is a third of the time that Rust tests wait for kernels. pytest
-/// and `cargo xtask verify strict` have the kernels that users get.
+/// The SYCL CPU device compiles kernels without its vectorizer, which takes less time. pytest and `cargo xtask verify strict` have the
+/// kernels that users get.
 pub(super) const SCALAR_KERNELS: (&str, &str) = ("CL_CONFIG_CPU_VECTORIZER_MODE", "1");
 
-/// The tests of one crate are built once and run often: optimized, they take a third less time, and their build twice as much.
+/// The tests of one crate are built once and run often: optimized, they take less time, and their build more.
 const OPTIMIZED: &str = "profile.dev.opt-level=1";
 
 /// The limit of a whole test program, for runs without nextest, in seconds: `crates/test-stacks`.

@@ -173,10 +173,8 @@ class TorchProvider(_CudaProvider):
 
     def find(self, part: str, name: str) -> Callable[..., Any] | None:
         theirs = super().find(part, name)
-        if name == "trace":
-            return _trace(self.torch, cast("Plain", theirs))
         if theirs is None or part:
-            return theirs
+            return _trace(self.torch, theirs) if theirs is not None and name == "trace" else theirs
         if name in ("mean", "std", "var"):
             return _averaged(self.torch, theirs)
         if name == "positive":
