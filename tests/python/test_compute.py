@@ -365,28 +365,35 @@ def test_queues_must_agree(made, usm_type):
             compute()
 
 
-def test_operands_are_not_copied(made, numpy, host_accessible, queue):
+def test_operands_are_not_copied(made, numpy, host_accessible, queue, monkeypatch):
     """NumPy reads the operands and writes the result where they are."""
     a = ut.ones(1000, usm_type=host_accessible, sycl_queue=queue)
-    seen = []
     provider = usm.compute._choice.provider_for(usm._usm._place((a,), None)[0])
-    view = provider.view
+    view, seen, given = provider.view, [], []
 
-    def recorded(array):
-        theirs = view(array)
+    def recorded(array, *is_written):
+        theirs = view(array, *is_written)
         seen.append((theirs.__array_interface__["data"][0], array._pointer))
         return theirs
 
-    provider.view = recorded
-    try:
-        b = a + a
-        c = ut.cumulative_sum(b)
-        d = ut.mean(c)
-        e = a.reshape(10, 100) @ a.reshape(100, 10)
-    finally:
-        provider.view = view
-    assert seen and all(theirs == ours for theirs, ours in seen)
-    assert {b._pointer, c._pointer, d._pointer, e._pointer} <= {theirs for theirs, _ in seen}
+    def recording(ufunc, **keywords):
+        def theirs(*operands, out):
+            given.append([operand.__array_interface__["data"][0] for operand in (*operands, out)])
+            return ufunc(*operands, out=out)
+
+        return usm._usm._Ufunc(theirs, None, lambda theirs, dtypes: dtypes[0], **keywords)
+
+    b = recording(numpy.add)((a, a), None, None)
+    assert given.pop() == [a._pointer, a._pointer, b._pointer] and b.tolist() == [2.0] * 1000
+    x, y = a.reshape(10, 100), b.reshape(100, 10)
+    c = recording(numpy.matmul, is_product=True)((x, y), None, None)
+    assert given.pop() == [x._pointer, y._pointer, c._pointer] and c.tolist() == [[200.0] * 10] * 10
+    monkeypatch.setattr(provider, "view", recorded)
+    monkeypatch.setattr(usm.compute._numpy, "_numpy_view", recorded)
+    d = ut.cumulative_sum(b)
+    e = ut.mean(d)
+    assert all(theirs == ours for theirs, ours in seen)
+    assert {b._pointer, d._pointer, e._pointer} <= {theirs for theirs, _ in seen}
 
 
 def test_what_is_no_operand(made):
@@ -706,3 +713,22 @@ def test_numpy_gives_what_the_standard_asks_for(numpy, queue, host_accessible):
         with pytest.raises(TypeError, match="clip: found"):
             ut.clip(whole, bound)
     assert ut.clip(whole, 3.0, float("inf")).tolist() == [3, 4]
+
+
+@pytest.mark.parametrize("change", ["a += 1", "numpy.add(a, 1, out=a)", "numpy.copyto(a, 2)", "numpy.put(a, [0], 2)"])
+def test_work_that_reads_is_over_before_numpy_writes(made, numpy, queue, host_accessible, change):
+    """Also where NumPy has the memory already, and in a buffer that others fill."""
+    a = ut.ones(1 << 22, "f4", usm_type=host_accessible, sycl_queue=queue)
+    target = usm.memory.MemoryUSMShared(a.nbytes, queue=queue)
+    with ut.use_provider("numpy"):
+        for _ in range(5):
+            a[...] = 1
+            copied = queue.memcpy_async(target, a.usm_data, a.nbytes)
+            exec(change)
+            copied.wait()
+            assert (numpy.frombuffer(memoryview(target), "f4") == 1).all()
+            a[...] = 1
+            copied = queue.memcpy_async(target, a.usm_data, a.nbytes)
+            memoryview(a)[:] = numpy.zeros(1 << 22, "f4")
+            copied.wait()
+            assert (numpy.frombuffer(memoryview(target), "f4") == 1).all()

@@ -38,8 +38,7 @@ pub(crate) unsafe fn fill(
         return Err(PyBufferError::new_err(DEVICE_HINT));
     }
     let details = details(array, flags)?;
-    // The consumer reads at once: work that others have pending on the memory must be complete.
-    owner.py().detach(|| array.buffer().read_range(array.byte_range())).or_raise()?;
+    owner.py().detach(|| ready(array, array.is_writable()))?;
     let wants = |flag: c_int| flags & flag == flag;
     let details = Box::new(details);
     let (shape, strides) = (details.shape.as_ptr().cast_mut(), details.strides_bytes.as_ptr().cast_mut());
@@ -63,6 +62,13 @@ pub(crate) unsafe fn fill(
     // SAFETY: the caller's promise 1.
     unsafe { view.write(filled) };
     Ok(())
+}
+
+/// Waits until host code may read the elements at once, or may also write them, for which reads have to be over, too. A wait gives the
+/// interpreter up.
+pub(crate) fn ready(array: &UsmArray, is_written: bool) -> PyResult<()> {
+    array.buffer().read_range(array.byte_range()).or_raise()?;
+    if is_written { array.buffer().wait().or_raise() } else { Ok(()) }
 }
 
 fn details(array: &UsmArray, flags: c_int) -> PyResult<Details> {

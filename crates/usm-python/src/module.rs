@@ -66,7 +66,7 @@ pub mod _usm {
     use crate::sycl::{SyclContext, SyclDevice, SyclEvent, SyclPlatform, SyclQueue};
     #[pymodule_export]
     use crate::tensor::compute::{
-        HostMemory, adopt, cuda_stream, dpnp_array, host_memory, new, place as place_operands, publish, span,
+        adopt, cuda_stream, dpnp_array, new, place as place_operands, publish, span,
     };
     #[pymodule_export]
     use crate::tensor::functions::{
@@ -94,6 +94,8 @@ pub mod _usm {
         shape::{broadcast_arrays, broadcast_shapes, broadcast_to, reshape},
         take::{put, put_along_axis, take, take_along_axis},
     };
+    #[pymodule_export]
+    use crate::tensor::ufunc::{Ufunc, numpy_view};
     #[pymodule_export]
     use crate::tensor::{Flags, PyDtype, array_from_pickle, dtype_named};
     #[pymodule_export]

@@ -1,5 +1,5 @@
 //! New NumPy arrays, made and found by NumPy's own C interface: `numpy.empty` and the buffer of its result take longer than a
-//! small copy.
+//! small copy, and `numpy.asarray` of an object with a buffer longer than a small sum.
 //!
 //! Source: the NumPy reference, "NumPy C-API": the numbers of the functions in the table and of the types are those of its headers,
 //! which each extension in C is compiled with.
@@ -12,9 +12,9 @@ use pyo3::exceptions::{PyAttributeError, PyImportError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use usm_array::Dtype;
 use usm_array::usm_core::fork::ForkOnce;
 use usm_array::usm_memory::UsmBuffer;
+use usm_array::{Axes, Dtype, UsmArray};
 
 use crate::errors::OrRaise;
 use crate::imported;
@@ -35,9 +35,15 @@ type New = unsafe extern "C" fn(
     *mut ffi::PyObject,
 ) -> *mut ffi::PyObject;
 
+/// `PyArray_SetBaseObject`: an array, and the object that keeps its memory, whose reference becomes the array's
+type SetBase = unsafe extern "C" fn(*mut ffi::PyObject, *mut ffi::PyObject) -> c_int;
+
 const ABI_VERSION: usize = 0;
 const ARRAY_TYPE: usize = 2;
 const NEW: usize = 93;
+const SET_BASE: usize = 282;
+/// `NPY_ARRAY_WRITEABLE`. NumPy finds the other flags itself where it is given strides.
+const WRITEABLE: c_int = 0x0400;
 /// NumPy 1 and 2, which differ in nothing that is used here.
 const KNOWN_ABIS: [c_uint; 2] = [0x0100_0009, 0x0200_0000];
 
@@ -48,11 +54,13 @@ const _: () = assert!(size_of::<ffi::PyObject>() >= 2 * size_of::<usize>());
 struct Table {
     /// Invariant N1: `PyArray_New` of a NumPy whose ABI is known.
     new: New,
+    /// Invariant N4: `PyArray_SetBaseObject` of the same NumPy.
+    set_base: SetBase,
     /// Invariant N2: the class `numpy.ndarray`, which lives as long as the process.
     array_type: NonNull<ffi::PyTypeObject>,
 }
 
-// SAFETY: a function and a class, both used with the interpreter attached.
+// SAFETY: functions and a class, used with the interpreter attached.
 unsafe impl Send for Table {}
 // SAFETY: as for Send.
 unsafe impl Sync for Table {}
@@ -92,8 +100,10 @@ impl Table {
         let array_type = unsafe { entry(ARRAY_TYPE).cast::<*mut ffi::PyTypeObject>().read() };
         // SAFETY: of a table of a known ABI, which is much longer.
         let new = unsafe { entry(NEW).cast::<New>().read() };
-        // N1, N2: the known ABIs have these there.
-        Ok(NonNull::new(array_type).map(|array_type| Self { new, array_type }))
+        // SAFETY: of a table of a known ABI, which is much longer.
+        let set_base = unsafe { entry(SET_BASE).cast::<SetBase>().read() };
+        // N1, N2, N4: the known ABIs have these there.
+        Ok(NonNull::new(array_type).map(|array_type| Self { new, set_base, array_type }))
     }
 }
 
@@ -174,4 +184,32 @@ where
     let bytes = new.bytes();
     interrupt::detach_unless_small(py, len_bytes, source.is_host_reachable(), || job(bytes)).or_raise()?;
     Ok(Some(new.array))
+}
+
+/// A NumPy array over the memory of an array that host code reaches, with `owner` as the object that keeps it. Waits for nothing.
+/// `None` where `numpy.asarray` has to make it.
+pub(crate) fn view<'py>(owner: &Bound<'py, PyAny>, array: &UsmArray) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let py = owner.py();
+    let Some(table) = Table::get(py)? else { return Ok(None) };
+    let (Ok(ndim), Some(type_number)) = (c_int::try_from(array.ndim()), type_number(array.dtype())) else {
+        return Ok(None);
+    };
+    let itemsize_bytes = array.itemsize_bytes().cast_signed();
+    // In range: the bytes of every element lie within one allocation. Unit axes may have any stride, so let those wrap.
+    let strides_bytes: Axes<isize> =
+        array.strides().iter().map(|&stride| stride.wrapping_mul(itemsize_bytes)).collect();
+    let start = ptr::with_exposed_provenance_mut::<c_void>(array.address());
+    if start.is_null() {
+        return Ok(None); // NumPy would allocate
+    }
+    let (class, dims) = (table.array_type.as_ptr(), array.shape().as_ptr().cast::<isize>());
+    let flags = if array.is_writable() { WRITEABLE } else { 0 };
+    let (strides, none) = (strides_bytes.as_ptr(), ptr::null_mut());
+    // SAFETY: N1, N2; as many sizes and strides as axes, which lead to elements of the allocation (`UsmArray`).
+    let view = unsafe { (table.new)(class, ndim, dims, type_number, strides, start, 0, flags, none) };
+    // SAFETY: a new reference, or a null pointer with an exception that is set.
+    let view = unsafe { Bound::from_owned_ptr_or_err(py, view)? };
+    // SAFETY: N4; an array that nobody else knows, and a reference that is NumPy's from here on, in an error, too.
+    let status = unsafe { (table.set_base)(view.as_ptr(), owner.clone().into_ptr()) };
+    if status == 0 { Ok(Some(view)) } else { Err(PyErr::fetch(py)) }
 }

@@ -56,8 +56,8 @@ __all__ = [
     "USMAllocationError",
     "UsmError",
     "WorkGroupMemory",
-    "_HostMemory",
     "_Memory",
+    "_Ufunc",
     "__array_namespace_info__",
     "_adopt",
     "_array_from_pickle",
@@ -66,9 +66,9 @@ __all__ = [
     "_device_from_pickle",
     "_dpnp_array",
     "_dtype",
-    "_host_memory",
     "_memory_from_pickle",
     "_new",
+    "_numpy_view",
     "_place",
     "_publish",
     "_queue_from_pickle",
@@ -1034,14 +1034,24 @@ class _Dtype(Protocol):
     @property
     def alignment(self) -> int: ...
 
-class _HostMemory:
-    def __buffer__(self, flags: int, /) -> memoryview: ...
-
 def _place(
     operands: tuple[Any, ...], out: usm_ndarray | None
 ) -> tuple[builtins.str, tuple[usm_ndarray | _Scalar, ...]]: ...
 def _new(operands: tuple[Any, ...], shape: _Shape, dtype: _DtypeLike) -> usm_ndarray: ...
-def _host_memory(array: usm_ndarray) -> _HostMemory: ...
+def _numpy_view(array: usm_ndarray, is_written: bool = ...) -> Any: ...
+
+@final
+class _Ufunc:
+    def __new__(
+        cls,
+        ufunc: Any,
+        general: Callable[[tuple[Any, ...], dict[str, Any] | None, Any], Any],
+        resolve: Callable[[Any, tuple[Any, ...]], Any],
+        *,
+        is_product: bool = ...,
+    ) -> _Ufunc: ...
+    def __call__(self, operands: tuple[Any, ...], keywords: dict[str, Any] | None, out: Any) -> Any: ...
+
 def _span(array: usm_ndarray) -> tuple[MemoryUSMHost | MemoryUSMDevice | MemoryUSMShared, int]: ...
 def _publish(array: usm_ndarray) -> Any: ...
 def _dpnp_array(array: usm_ndarray) -> Any: ...

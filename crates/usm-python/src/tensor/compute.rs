@@ -1,10 +1,7 @@
 //! What the providers of arithmetic, which are Python code in `usm.compute`, need of arrays: where to compute, memory for results, and
 //! the memory of operands for other libraries.
 
-use std::ffi::c_int;
-
 use pyo3::exceptions::PyValueError;
-use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyString, PyTuple};
 use usm_array::usm_core::fork::is_forked_child;
@@ -17,7 +14,6 @@ use usm_array::{
 use super::functions::results;
 use super::operand::{Operand, same_queue};
 use super::{arguments, construct, numbers, peer};
-use crate::buffer_export;
 use crate::errors::{OrRaise, ToPyErr};
 use crate::interface::cuda::import_as;
 use crate::interface::import::{array_if_usm, no_usm};
@@ -195,49 +191,6 @@ pub(crate) fn new(
     let order = if is_of_elements { results::common_order(&arrays) } else { Order::C };
     let new = UsmArray::builder(&sizes, dtype).order(order);
     construct::in_new_memory(py, new, kind, first.queue()).map(UsmNdarray::from_array)
-}
-
-/// Memory of a device that host code reaches, for NumPy: that of a CPU.
-#[pyclass(frozen, name = "_HostMemory", module = "usm._usm")]
-#[derive(Debug)]
-pub(crate) struct HostMemory(UsmNdarray);
-
-#[pymethods]
-impl HostMemory {
-    /// # Safety
-    /// Python calls it with a view to fill.
-    unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
-        let array = slf.get().0.array();
-        // SAFETY: the view is Python's to fill.
-        unsafe { buffer_export::fill(slf.as_any(), array, array.is_host_reachable(), view, flags) }
-    }
-
-    /// # Safety
-    /// Python calls it with a view that `__getbuffer__` filled.
-    unsafe fn __releasebuffer__(&self, view: *mut ffi::Py_buffer) {
-        // SAFETY: the view is one that `fill` filled.
-        unsafe { buffer_export::release(view) };
-    }
-}
-
-/// _host_memory(array)
-///
-/// An object with the buffer protocol over the memory of an array, also over device memory where host code reaches that: of a CPU.
-///
-/// Raises ValueError for other device memory.
-///
-/// >>> import usm.tensor as ut
-/// >>> from usm._usm import _host_memory
-/// >>> memoryview(_host_memory(ut.zeros(2, usm_type="host"))).nbytes
-/// 16
-#[pyfunction]
-#[pyo3(name = "_host_memory")]
-pub(crate) fn host_memory(array: &Bound<'_, UsmNdarray>) -> PyResult<HostMemory> {
-    let array = array.get().array();
-    if !array.is_host_reachable() {
-        return Err(PyValueError::new_err("array: found device memory that host code does not reach"));
-    }
-    Ok(HostMemory(UsmNdarray::from_array(array.clone())))
 }
 
 /// _span(array)

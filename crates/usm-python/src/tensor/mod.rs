@@ -36,6 +36,7 @@ mod pickle;
 mod print;
 mod slice;
 mod transfer;
+pub(crate) mod ufunc;
 
 pub(crate) use arguments::explicit_dtype;
 pub(crate) use dlpack::{dldevice_to_sycl_device, from_dlpack, sycl_device_to_dldevice};

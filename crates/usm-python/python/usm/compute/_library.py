@@ -7,17 +7,13 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from .._usm import broadcast_shapes, usm_ndarray
-from ._provider import Computed, Provider, assigned, check_shape, results
+from ._provider import WRITING, Computed, Provider, assigned, check_shape, results
 from ._table import Function
 
 __all__ = ["LibraryProvider", "Plain"]
 
 #: A function on arrays of the library: all operands of the table's row by position, its other parameters by keyword.
 Plain = Callable[..., Any]
-
-
-#: Functions of NumPy that write to their first argument.
-_WRITE = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"})
 
 
 def _is_apart(out: usm_ndarray, operand: Any) -> bool:
@@ -141,7 +137,7 @@ class LibraryProvider(Provider):
         if theirs is None:
             return NotImplemented
 
-        if function.__name__ in _WRITE and arguments and not arrays[0].flags.writable:
+        if function.__name__ in WRITING and arguments and not arrays[0].flags.writable:
             raise ValueError(f"{function.__name__}: found a read-only array, allowed are writable ones")
 
         def view(value: Any) -> Any:

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from .._usm import _host_memory, _new, asarray, asnumpy, usm_ndarray
-from ._provider import Computed, Provider, assigned, check_dtype, check_shape, results
+from .._usm import _new, _numpy_view, _Ufunc, asarray, asnumpy, usm_ndarray
+from ._provider import WRITING, Computed, Provider, assigned, check_dtype, check_shape, results
 from ._table import Function
 
 __all__ = ["NumpyProvider", "np"]
@@ -28,18 +28,11 @@ if not hasattr(np, "cumulative_sum"):
     )
 
 #: Functions of NumPy with other names than in the table.
-_NAMES = {"round": np.rint, "mean": np.ndarray.mean, "logsumexp": np.logaddexp.reduce, "reduce_hypot": np.hypot.reduce}
+_NAMES = {"round": np.rint, "logsumexp": np.logaddexp.reduce, "reduce_hypot": np.hypot.reduce}
 #: Accumulations of real numbers, in floating point.
 _OF_REAL = frozenset({"logsumexp", "reduce_hypot", "cumulative_logsumexp"})
+_sum, _divide = np.add.reduce, np.true_divide
 _SCALARS = {bool: np.dtype(bool), int: int, float: float, complex: complex}
-
-
-def _view(array: usm_ndarray) -> Any:
-    return np.asarray(array)
-
-
-def _device_view(array: usm_ndarray) -> Any:
-    return np.asarray(_host_memory(array))
 
 
 class NumpyProvider(Provider):
@@ -51,10 +44,7 @@ class NumpyProvider(Provider):
         super().__init__(memory)
         self.is_copy = memory == "protected"
         self.ufuncs: dict[Any, Computed] = {}
-        if self.is_copy:
-            self.view: Callable[[usm_ndarray], Any] = asnumpy
-        else:
-            self.view = _device_view if memory == "sycl-cpu" else _view
+        self.view: Callable[[usm_ndarray], Any] = asnumpy if self.is_copy else _numpy_view
 
     # How results get into USM.
 
@@ -67,7 +57,7 @@ class NumpyProvider(Provider):
             check_dtype(out, dtype)
         if not self.is_copy:
             ours = _new(operands, shape, dtype) if out is None else out
-            fill(self.view(ours))
+            fill(_numpy_view(ours, True))
             return ours
         theirs = np.empty(shape, dtype) if out is None else self.view(out)
         fill(theirs)
@@ -119,8 +109,7 @@ class NumpyProvider(Provider):
                     dtype = types[key] = _result_dtype(ufunc, key)
             return self.filled(operands, out, shape, dtype, lambda target: ufunc(*views, out=target))
 
-        small = None if self.is_copy else {1: _of_one, 2: _of_two}.get(ufunc.nin)
-        compute: Computed = general if small is None else small(ufunc, self.view)
+        compute: Computed = general if self.is_copy else _Ufunc(ufunc, general, _result_dtype)
         if not keeps_exact:
             return compute
 
@@ -143,6 +132,18 @@ class NumpyProvider(Provider):
         return compute
 
     def _reduction(self, name: str, theirs: Any) -> Computed:
+        if name == "mean":
+            theirs = _mean
+        is_of_real = name in _OF_REAL
+
+        def fill(target: Any, x: Any, keywords: Any, dtype: Any) -> None:
+            if is_of_real and dtype.kind != "f":
+                target[...] = theirs(x, **keywords | {"dtype": np.dtype(float)})
+            elif "correction" in keywords and keywords["correction"] * target.size >= x.size:
+                target[...] = np.nan  # by the standard; NumPy divides by zero
+            else:
+                theirs(x, **keywords, out=target)
+
         def compute(operands: tuple[Any, ...], keywords: Any, out: Any) -> Any:
             x = self.view(operands[0])
             if "dtype" in keywords:
@@ -150,16 +151,7 @@ class NumpyProvider(Provider):
             else:
                 dtype = _mean_dtype(x.dtype, name)
             shape = _reduced(x.shape, keywords["axis"], keywords["keepdims"])
-
-            def fill(target: Any) -> None:
-                if name in _OF_REAL and dtype.kind != "f":
-                    target[...] = theirs(x, **keywords | {"dtype": np.dtype(float)})
-                elif "correction" in keywords and keywords["correction"] * target.size >= x.size:
-                    target[...] = np.nan  # by the standard; NumPy divides by zero
-                else:
-                    theirs(x, **keywords, out=target)
-
-            return self.filled(operands, out, shape, dtype, fill)
+            return self.filled(operands, out, shape, dtype, lambda target: fill(target, x, keywords, dtype))
 
         return compute
 
@@ -214,17 +206,12 @@ class NumpyProvider(Provider):
         return compute
 
     def _matmul(self, name: str, theirs: Any) -> Computed:
-        types: dict[Any, Any] = {}
-
-        def compute(operands: tuple[Any, ...], keywords: Any, out: Any) -> Any:
+        def general(operands: tuple[Any, ...], keywords: Any, out: Any) -> Any:
             x1, x2 = [np.asarray(view) for view in self.views(operands)]
-            key = x1.dtype, x2.dtype
-            shape, dtype = _matmul_shape(x1, x2), types.get(key)
-            if dtype is None:
-                dtype = types[key] = _result_dtype(np.matmul, key)
+            shape, dtype = _matmul_shape(x1, x2), _result_dtype(np.matmul, (x1.dtype, x2.dtype))
             return self.filled(operands, out, shape, dtype, lambda target: np.matmul(x1, x2, out=target))
 
-        return compute
+        return general if self.is_copy else _Ufunc(np.matmul, general, _result_dtype, is_product=True)
 
     def _vecdot(self, name: str, theirs: Any) -> Computed:
         def compute(operands: tuple[Any, ...], keywords: Any, out: Any) -> Any:
@@ -279,11 +266,16 @@ class NumpyProvider(Provider):
         self, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], arrays: tuple[Any, ...]
     ) -> Any:
         views: dict[int, tuple[usm_ndarray, Any]] = {}
+        out = keywords.get("out")
+        written = out if type(out) is tuple else (out,)
+        if function.__name__ in WRITING:
+            written = (*written, arguments[0])
 
         def view(value: Any) -> Any:
             if type(value) is usm_ndarray:
                 if id(value) not in views:
-                    views[id(value)] = (value, self.view(value))
+                    is_written = not self.is_copy and any(value is target for target in written)
+                    views[id(value)] = (value, _numpy_view(value, True) if is_written else self.view(value))
                 return views[id(value)][1]
             if type(value) in (list, tuple):
                 return type(value)(view(item) for item in value)
@@ -308,62 +300,6 @@ class NumpyProvider(Provider):
         return results(value, same)
 
 
-# For small arrays each step that is not needed costs as much as the ufunc itself.
-
-
-def _of_one(ufunc: Any, view: Callable[[usm_ndarray], Any]) -> Computed:
-    """A ufunc of one operand."""
-    types: dict[Any, Any] = {}
-
-    def compute(operands: tuple[Any, ...], keywords: Any, out: Any) -> Any:
-        x = view(operands[0])
-        if out is not None:
-            check_shape(out, x.shape)
-            ufunc(x, out=view(out))
-            return out
-        dtype = types.get(x.dtype)
-        if dtype is None:
-            dtype = types[x.dtype] = _result_dtype(ufunc, (x.dtype,))
-        ours = _new(operands, x.shape, dtype)
-        ufunc(x, out=view(ours))
-        return ours
-
-    return compute
-
-
-def _of_two(ufunc: Any, view: Callable[[usm_ndarray], Any]) -> Computed:
-    """A ufunc of two operands."""
-    types: dict[Any, Any] = {}
-
-    def compute(operands: tuple[Any, ...], keywords: Any, out: Any) -> Any:
-        first, second = operands
-        if type(first) is usm_ndarray:
-            first = view(first)
-            kind, shape = first.dtype, first.shape
-            if type(second) is usm_ndarray:
-                second = view(second)
-                if second.shape != shape:
-                    shape = np.broadcast(first, second).shape
-                other = second.dtype
-            else:
-                other = type(second)
-        else:
-            second = view(second)
-            kind, other, shape = type(first), second.dtype, second.shape
-        if out is not None:
-            check_shape(out, shape)
-            ufunc(first, second, out=view(out))
-            return out
-        dtype = types.get((kind, other))
-        if dtype is None:
-            dtype = types[kind, other] = _result_dtype(ufunc, (kind, other))
-        ours = _new(operands, shape, dtype)
-        ufunc(first, second, out=view(ours))
-        return ours
-
-    return compute
-
-
 def _result_dtype(ufunc: Any, key: Any) -> Any:
     """The dtype of the result for operands of dtypes, or of Python's numbers, which are weak."""
     return ufunc.resolve_dtypes((*(_SCALARS.get(dtype, dtype) for dtype in key), None))[-1]
@@ -380,6 +316,16 @@ def _accumulated(found: Any, asked: Any, name: str) -> Any:
     if found.kind in "bi":
         return np.dtype(np.int64)
     return np.dtype(np.uint64) if found.kind == "u" else found
+
+
+def _mean(x: Any, *, axis: Any, keepdims: bool, out: Any) -> None:
+    """What NumPy's own function does after checks that take longer than the mean of a small array."""
+    kind = x.dtype.char
+    if kind == "e" or not x.size:
+        np.ndarray.mean(x, axis=axis, keepdims=keepdims, out=out)
+        return
+    _sum(x, axis=axis, dtype=None if kind in "fdFD" else float, keepdims=keepdims, out=out)
+    _divide(out, x.size // out.size, out=out, casting="unsafe")
 
 
 def _mean_dtype(found: Any, name: str) -> Any:

@@ -8,10 +8,14 @@ from typing import Any
 from .._usm import can_cast, usm_ndarray
 from ._table import Function
 
-__all__ = ["Computed", "Provider", "assigned", "check_dtype", "check_shape", "results"]
+__all__ = ["WRITING", "Computed", "Provider", "assigned", "check_dtype", "check_shape", "results"]
 
 #: Computes a function: the operands as ``_usm._place`` gives them, keywords or None, and `out`.
 Computed = Callable[[tuple[Any, ...], "dict[str, Any] | None", Any], Any]
+
+
+#: Functions of NumPy that write to their first argument.
+WRITING = frozenset({"at", "copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"})
 
 
 class _Functions(dict[Function, Computed]):
