@@ -163,10 +163,11 @@ keep_busy(theirs)
 }
 
 
-@pytest.mark.parametrize("job", PENDING.values(), ids=PENDING)
-def test_memory_goes_while_work_is_pending_that_needs_the_interpreter(dpt, sycl_queue, usm_type, job):
-    code = (BUSY + job).format(device=sycl_queue.sycl_device.filter_string, usm_type=usm_type)
-    assert process.check(code + 'print("done", flush=True)\n') == "done\n"
+def test_memory_goes_while_work_is_pending_that_needs_the_interpreter(dpt, sycl_queue, usm_type):
+    """One after the other in one process, and what ends it at last."""
+    jobs = "".join(f"{job}print({name!r}, flush=True)\n" for name, job in PENDING.items())
+    code = (BUSY + jobs).format(device=sycl_queue.sycl_device.filter_string, usm_type=usm_type)
+    assert process.check(code).splitlines() == list(PENDING)
 
 
 FORK = """

@@ -1,5 +1,6 @@
 """Arrays on which a provider of arithmetic is installed, with ``USM_TEST_PROVIDER=torch`` this one, where it serves."""
 
+import importlib.util
 import os
 from collections.abc import Callable, Iterator
 from types import ModuleType
@@ -37,5 +38,7 @@ def made(queue: usm.SyclQueue, usm_type: str, numpy: ModuleType) -> Iterator[Mak
         model = numpy.asarray(values, dtype)
         return ut.asarray(model, usm_type=usm_type, sycl_queue=queue), model
 
-    with ut.use_provider(PROVIDER):
+    # In a random order of tests, PyTorch may be the one that was imported first.
+    is_cupy = memory == "cuda" and importlib.util.find_spec("cupy") is not None
+    with ut.use_provider(PROVIDER or ("cupy" if is_cupy else None)):
         yield make

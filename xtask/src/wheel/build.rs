@@ -25,9 +25,10 @@ pub(crate) fn build_quick(project: &Project) -> Outcome<PathBuf> {
     maturin(project, MANIFEST, "wheels-quick", &["--profile", "quick", "--compression-level", "1"])
 }
 
-/// Builds the wheel of the example of an extension, which is a workspace of its own.
+/// Builds the wheel of the example of an extension: a workspace of its own, but the crates that it depends on are built already, for
+/// the Rust tests.
 pub(crate) fn build_extension(project: &Project) -> Outcome<PathBuf> {
-    let target = project.target().join("pyext").display().to_string();
+    let target = project.target().display().to_string();
     let options = ["--profile", "dev", "--compression-level", "1", "--target-dir", &target];
     maturin(project, EXTENSION_MANIFEST, "wheels-pyext", &options)
 }
