@@ -27,8 +27,10 @@ _queues: dict[str, usm.SyclQueue] = {}
 
 
 def _is_wanted(item: pytest.Item) -> bool:
-    """Whether a test is worth running on the strict queue: it decides nothing about host and shared memory."""
+    """Whether a test is worth running: the strict queue decides nothing about host and shared memory."""
     parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    if requirements.NO_SYCL and ("sycl" in parameters.values() or "sycl_queue" in getattr(item, "fixturenames", ())):
+        return False
     if parameters.get("queue") != "strict":
         return True
     # Elsewhere all device memory is like that.

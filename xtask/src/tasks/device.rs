@@ -91,13 +91,14 @@ pub(super) fn download_providers(project: &Project, folder: &Path) -> Outcome<()
     quietly(download.arg(folder)).map(drop)
 }
 
-/// Copies parts of the checkout to the places in a folder that they have in the checkout.
+/// Copies parts of the checkout to the places in a folder that they have in the checkout, without what Python has compiled there.
 pub(super) fn copy_parts(project: &Project, folder: &Path, parts: &[&str]) -> Outcome<()> {
     let shell = project.shell();
     for part in parts {
         let (from, to) = (project.root().join(part), folder.join(part));
         shell.create_dir(to.parent().unwrap_or(folder))?;
         quietly(xshell::cmd!(shell, "cp -r {from} {to}"))?;
+        quietly(xshell::cmd!(shell, "find {to} -type d -name __pycache__ -prune -exec rm -r {{}} +"))?;
     }
     Ok(())
 }

@@ -28,21 +28,36 @@ impl<R: Element> Sink<R> {
     }
 
     /// Lets `write` write the next elements.
+    // Its only part that is compiled for each `write`: there are hundreds.
     pub(super) fn next(&mut self, len: usize, write: impl FnOnce(&mut [R])) -> Result<()> {
-        let start = self.written;
-        self.written += len;
-        if let Some(guard) = &mut self.guard {
-            let range = start * size_of::<R>()..self.written * size_of::<R>();
-            // New memory is aligned for every element (A2).
-            if let Some(elements) = elements_of_mut(&mut guard.as_reachable_mut_slice()?[range]) {
-                write(elements);
-                return Ok(());
+        write(self.place(len)?);
+        self.put(len)
+    }
+
+    /// Where the next elements are to be written.
+    fn place(&mut self, len: usize) -> Result<&mut [R]> {
+        match &mut self.guard {
+            Some(guard) => {
+                let range = self.written * size_of::<R>()..(self.written + len) * size_of::<R>();
+                // New memory is aligned for every element (A2).
+                Ok(elements_of_mut(&mut guard.as_reachable_mut_slice()?[range]).unwrap_or_default())
+            }
+            None => {
+                if self.block.len() < len {
+                    self.block = zeroed_vec(len)?;
+                }
+                Ok(&mut self.block[..len])
             }
         }
-        if self.block.len() < len {
-            self.block = zeroed_vec(len)?;
+    }
+
+    /// The elements that were just written at their `place` get into the array.
+    fn put(&mut self, len: usize) -> Result<()> {
+        let start = self.written;
+        self.written += len;
+        if self.guard.is_some() {
+            return Ok(());
         }
-        write(&mut self.block[..len]);
         let flat = self.array.reshape_view(&[-1], Order::C)?;
         let part = flat.slice(&[SliceItem::between(start, self.written)])?;
         part.copy_from_host_contiguous(bytes_of(&self.block[..len]))

@@ -54,7 +54,11 @@ impl Side {
     /// Where the registers of so many lanes are that have a group of as many rows.
     fn registers<const N: usize>(self, lanes: usize) -> [isize; N] {
         let step = if self.is_in_planes() { self.plane } else { lanes.cast_signed() };
-        std::array::from_fn(|register| register.cast_signed() * step)
+        let mut registers = [0; N];
+        for (register, at) in registers.iter_mut().enumerate() {
+            *at = register.cast_signed() * step;
+        }
+        registers
     }
 }
 
@@ -212,18 +216,26 @@ unsafe fn transpose<W: Word, const N: usize, const STREAM: bool>(
     masks: [[[u8; REGISTER_BYTES]; N]; N],
 ) {
     let lanes = REGISTER_BYTES / size_of::<W>();
-    let read = from.registers::<N>(lanes).map(|at| src.wrapping_offset(at));
-    let written = to.registers::<N>(lanes).map(|at| dst.wrapping_offset(at));
-    // SAFETY: 16 bytes each.
-    let masks = masks.map(|masks| masks.map(|mask| unsafe { _mm_loadu_si128(mask.as_ptr().cast()) }));
+    let (read, written) = (from.registers::<N>(lanes), to.registers::<N>(lanes));
+    let mut shuffles = [[_mm_setzero_si128(); N]; N];
+    for (shuffle, mask) in shuffles.as_flattened_mut().iter_mut().zip(masks.as_flattened()) {
+        // SAFETY: 16 bytes.
+        *shuffle = unsafe { _mm_loadu_si128(mask.as_ptr().cast()) };
+    }
     let whole = rows / lanes * lanes;
     for row in (0..whole).step_by(lanes) {
-        // SAFETY: condition 1: so many rows of words are `N` registers, on either side.
-        let words = read.map(|at| unsafe { _mm_loadu_si128(at.wrapping_offset(from.at(0, row)).cast()) });
-        for (at, masks) in written.iter().zip(&masks) {
-            let parts = words.iter().zip(masks).map(|(&word, &mask)| _mm_shuffle_epi8(word, mask));
-            let result = parts.fold(_mm_setzero_si128(), |sum, part| _mm_or_si128(sum, part));
-            let to = at.wrapping_offset(to.at(0, row)).cast();
+        let mut words = [_mm_setzero_si128(); N];
+        for (word, at) in words.iter_mut().zip(read) {
+            let at = src.wrapping_offset(at + from.at(0, row)).cast();
+            // SAFETY: condition 1: so many rows of words are `N` registers, on either side.
+            *word = unsafe { _mm_loadu_si128(at) };
+        }
+        for (at, shuffles) in written.into_iter().zip(&shuffles) {
+            let mut result = _mm_setzero_si128();
+            for (&word, &shuffle) in words.iter().zip(shuffles) {
+                result = _mm_or_si128(result, _mm_shuffle_epi8(word, shuffle));
+            }
+            let to = dst.wrapping_offset(at + to.at(0, row)).cast();
             if STREAM {
                 // SAFETY: conditions 1 and 4, as above.
                 unsafe { _mm_stream_si128(to, result) };
