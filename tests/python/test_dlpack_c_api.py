@@ -230,5 +230,5 @@ def last():
     delete(theirs)
 ut.asarray(Caller(last))
 """,
-        seconds=120,
+        seconds=100,
     )

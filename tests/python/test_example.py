@@ -18,7 +18,7 @@ def run(*flags, **environment):
         env={**process.MINIMAL, **environment},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=100,
         check=False,
     )
 

@@ -41,6 +41,6 @@ for name, work in works.items():
     until(lambda: live() == at_start)
     print(f"{BACKEND} {KIND} {name}: back {took * 1e3:.0f} ms after Ctrl-C")
 """.replace("KIND", repr(kind)),
-            seconds=120,
+            seconds=100,
         )
     )

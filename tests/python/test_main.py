@@ -18,7 +18,7 @@ def run(*arguments):
         [sys.executable, "-m", "usm", *arguments],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=100,
         check=False,
         env=process.MINIMAL,
     )
@@ -109,14 +109,14 @@ def test_a_reader_that_has_seen_enough(arguments):
     os.close(read)
     with open(write, "wb") as closed:
         done = subprocess.run(
-            [sys.executable, "-m", "usm", *arguments], stdout=closed, stderr=subprocess.PIPE, timeout=120, check=False
+            [sys.executable, "-m", "usm", *arguments], stdout=closed, stderr=subprocess.PIPE, timeout=100, check=False
         )
     assert (done.returncode, done.stderr) == (-signal.SIGPIPE, b"")
 
 
 def test_a_reader_of_one_line():
     line = f"{sys.executable} -m usm | head -1; exit ${{PIPESTATUS[0]}}"
-    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=100, check=False)
     # All may be in the pipe before its reader is gone.
     assert done.returncode in (0, 1, 128 + signal.SIGPIPE) and done.stderr == "", done
     assert done.stdout.startswith("usm ") and done.stdout.count("\n") == 1

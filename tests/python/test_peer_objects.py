@@ -260,7 +260,7 @@ def child(program, **environment):
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=100,
         check=False,
     )
     assert done.returncode == 0, done.stderr

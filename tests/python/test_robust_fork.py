@@ -329,7 +329,9 @@ def work():
 @pytest.mark.lengthy
 @pytest.mark.parametrize("activity", ACTIVITIES)
 def test_children_forked_beside_threads_at_work(activity):
-    children.run("host", BESIDE + ACTIVITIES[activity] + f"fork_beside([work] * 3, {FORKS})", seconds=60 + 2 * FORKS)
+    children.run(
+        "host", BESIDE + ACTIVITIES[activity] + f"fork_beside([work] * 3, {FORKS})", seconds=max(100, 2 * FORKS)
+    )
 
 
 def test_a_child_forked_while_another_thread_waits_can_exit():
@@ -347,7 +349,7 @@ for _ in range(5):
     fork_beside([], 2)
     waiting.join()
 """,
-        seconds=120,
+        seconds=100,
     )
 
 
@@ -383,7 +385,7 @@ assert time.monotonic() - started < 20, time.monotonic() - started
 release.set()
 long.join()
 """,
-        seconds=120,
+        seconds=100,
     )
 
 
@@ -417,7 +419,7 @@ for _ in range(5):
         sys.exit(0)
     assert os.waitpid(forked[0], 0)[1] == 0
 """,
-        seconds=120,
+        seconds=100,
     )
 
 
@@ -524,7 +526,7 @@ def test_children_forked_beside_first_uses():
         [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FIRST.format(forks=FORKS)],
         capture_output=True,
         text=True,
-        timeout=60 + 2 * FORKS,
+        timeout=max(100, 2 * FORKS),
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, ""), done.stderr

@@ -163,7 +163,7 @@ if is_far:
 for work in works.values():
     work()      # and now they can
 """,
-            seconds=120,
+            seconds=100,
         )
     )
 
@@ -190,7 +190,7 @@ interrupted(lambda: event.wait(), 0.02, busier, prepare, is_pending)
 event.wait()
 assert a.tobytes() == bytes([3]) * (1 << 20)
 """,
-        seconds=120,
+        seconds=100,
     )
 
 
@@ -246,7 +246,7 @@ def test_these_tests_hold_in_the_background_of_a_shell():
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=100,
     )
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -279,7 +279,7 @@ until(lambda: live() == at_start - 2)
 owned = waited - at_start + 2
 print(f"{BACKEND} {KIND}: back {took * 1e3:.0f} ms after Ctrl-C, {owned} of 2 operands were owned by the work")
 """.replace("KIND", repr(kind)),
-            seconds=120,
+            seconds=100,
         )
     )
 
@@ -299,7 +299,7 @@ QUEUE.wait()
 large[...] = 2.0
 assert float(large[-1]) == 2.0
 """,
-        seconds=120,
+        seconds=100,
     )
 
 
@@ -329,7 +329,7 @@ def free():
     return True
 until(free)
 """,
-        seconds=120,
+        seconds=100,
     )
 
 
@@ -359,7 +359,7 @@ took = interrupted(lambda: float(ours[-1, -1]), 0.05, longer, multiply)
 print(f"back {took * 1e3:.0f} ms after Ctrl-C")
 assert float(ours[-1, -1]) == size
 """,
-        seconds=120,
+        seconds=100,
     )
     print(out)
     if out.startswith("SKIP: "):
@@ -436,7 +436,7 @@ for work in (
         raise AssertionError((work, ran, took))
 stop.set()
 """,
-        seconds=120,
+        seconds=100,
     )
 
 
@@ -491,6 +491,6 @@ for name, (prepare, work) in works.items():
     del x
 until(lambda: live() <= 0)
 """,
-            seconds=120,
+            seconds=100,
         )
     )

@@ -78,7 +78,7 @@ def mypy():
 
 def run(tool, *arguments, cwd):
     done = subprocess.run(
-        [sys.executable, "-m", tool, *arguments], cwd=cwd, capture_output=True, text=True, timeout=300, check=False
+        [sys.executable, "-m", tool, *arguments], cwd=cwd, capture_output=True, text=True, timeout=100, check=False
     )
     return done.returncode, done.stdout + done.stderr
 

@@ -32,7 +32,7 @@ def run(*arguments, cwd):
         env=environment,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=100,
         check=False,
     )
     return done.returncode, done.stdout + done.stderr

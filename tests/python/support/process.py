@@ -7,6 +7,8 @@ import textwrap
 
 # PATH, and where the tested package and the tested driver of CUDA are, unless they are found without.
 _KEPT = ("PATH", "PYTHONPATH", "USM_CUDA_DRIVER")
+#: Seconds for a program that a test runs: fewer than the test itself has (pytest.ini), whose end leaves programs alone.
+LIMIT_S = 100
 MINIMAL = {name: os.environ[name] for name in _KEPT if name in os.environ}
 
 
@@ -17,7 +19,7 @@ def run(code: str, *flags: str, **environment: str) -> subprocess.CompletedProce
         env={**MINIMAL, **environment},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=LIMIT_S,
         check=False,
     )
 

@@ -98,7 +98,7 @@ pub(super) fn copy_parts(project: &Project, folder: &Path, parts: &[&str]) -> Ou
         let (from, to) = (project.root().join(part), folder.join(part));
         shell.create_dir(to.parent().unwrap_or(folder))?;
         quietly(xshell::cmd!(shell, "cp -r {from} {to}"))?;
-        quietly(xshell::cmd!(shell, "find {to} -type d -name __pycache__ -prune -exec rm -r {{}} +"))?;
+        quietly(xshell::cmd!(shell, "find {to} -path */__pycache__* -delete"))?;
     }
     Ok(())
 }

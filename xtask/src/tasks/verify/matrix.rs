@@ -52,7 +52,9 @@ pub(super) fn peers(project: &Project, _: &Options, steps: &mut Steps) -> Outcom
         let venv = Venv::ensure(project, "venv")?;
         venv.require(&[PYTEST, TYPES, SYCL, PEERS, HEAVY_PEERS].concat())?;
         venv.install_wheel(&wheel::build_quick(project)?)?;
-        Tests::with_sycl(project, &venv, WHEEL_TESTS, Peers::All).run()
+        // Some of their own tests take minutes, in one test of ours.
+        let tests = Tests::with_sycl(project, &venv, WHEEL_TESTS, Peers::All);
+        tests.args(&["-o", "faulthandler_timeout=600"]).run()
     })
 }
 
