@@ -165,6 +165,9 @@ static inline u32 f16_of_f64(u64 bits) { return (u32)(bits >> 48 & 0x8000) | nar
 #define SPECIAL(format) ((format) >> 12)
 #define IEEE 0
 #define FINITE 1
+// The formats that networks are stored in: float8_e4m3fn and float8_e5m2.
+#define E4M3FN (3 | 7 << 4 | FINITE << 12)
+#define E5M2 (2 | 15 << 4 | IEEE << 12)
 
 // Of NaN only the sign stays.
 __attribute__((unused)) static inline u32 f32_of_bf16(u32 bits)
@@ -432,6 +435,22 @@ FUNCTION u32 unsigned_of_f32(float x)
         }                                               \
         break;
 
+// A cast from or to 8 bits. A GPU reaches the speed of its memory only where the compiler knows the format.
+#ifdef __NVPTX__
+#define EACH_OF_FORMAT(number, cast, bits)                                                                \
+    case number:                                                                                          \
+        if (format == E4M3FN) {                                                                           \
+            _Pragma("unroll") for (u32 e = 0; e < count; e++) { From f = from[e]; to[e] = (To)cast(bits, E4M3FN); } \
+        } else if (format == E5M2) {                                                                      \
+            _Pragma("unroll") for (u32 e = 0; e < count; e++) { From f = from[e]; to[e] = (To)cast(bits, E5M2); } \
+        } else {                                                                                          \
+            _Pragma("unroll") for (u32 e = 0; e < count; e++) { From f = from[e]; to[e] = (To)cast(bits, format); } \
+        }                                                                                                 \
+        break;
+#else
+#define EACH_OF_FORMAT(number, cast, bits) EACH_OF(number, cast(bits, format))
+#endif
+
 // The same for a pair with narrow numbers. Two casts that differ at one end are one loop, which keeps the modules small.
 #if FROM_BYTES + ITEM_BYTES > 2 && FROM_BYTES + ITEM_BYTES <= 6
 #define IS_NARROW(pair) (((pair) & 0xff) >= FROM_NARROW)
@@ -443,7 +462,7 @@ __attribute__((always_inline)) static inline void convert_narrow(u32 pair, const
     case BOTH_NARROW:
         EACH_OF(FROM_NARROW, float_of_two_bytes(f32_of_f8(f, format), number == BOTH_NARROW))
 #elif FROM_BYTES == 1 && ITEM_BYTES == 4
-        EACH_OF(FROM_NARROW, f32_of_f8(f, format))
+        EACH_OF_FORMAT(FROM_NARROW, f32_of_f8, f)
 #elif FROM_BYTES == 2 && ITEM_BYTES == 1
     case BOTH_NARROW:
         EACH_OF(TO_NARROW, f8_of_f32(f32_of_two_bytes(f, number == BOTH_NARROW), format))
@@ -453,7 +472,7 @@ __attribute__((always_inline)) static inline void convert_narrow(u32 pair, const
 #elif FROM_BYTES == 2 && ITEM_BYTES == 4
         EACH_OF(FROM_NARROW, f << 16)
 #elif FROM_BYTES == 4 && ITEM_BYTES == 1
-        EACH_OF(TO_NARROW, f8_of_f32(f, format))
+        EACH_OF_FORMAT(TO_NARROW, f8_of_f32, f)
 #elif FROM_BYTES == 4 && ITEM_BYTES == 2
         EACH_OF(TO_NARROW, bf16_of_f32(f))
 #endif
