@@ -21,6 +21,10 @@ ERRORS = (RuntimeError,) if PROVIDER == "torch" else ()
 #: Functions that it lacks.
 MISSING = {"torch": {"bitwise_left_shift", "bitwise_right_shift", "cbrt", "unique_all"}}.get(PROVIDER or "", set())
 
+if PROVIDER is None and requirements.REQUIRE_CUDA and importlib.util.find_spec("cupy") is not None:
+    # The tests expect it, and the one that is imported first computes: in a random order that may be PyTorch.
+    importlib.import_module("cupy")
+
 Make = Callable[..., tuple[ut.usm_ndarray, Any]]
 
 
@@ -38,7 +42,5 @@ def made(queue: usm.SyclQueue, usm_type: str, numpy: ModuleType) -> Iterator[Mak
         model = numpy.asarray(values, dtype)
         return ut.asarray(model, usm_type=usm_type, sycl_queue=queue), model
 
-    # In a random order of tests, PyTorch may be the one that was imported first.
-    is_cupy = memory == "cuda" and importlib.util.find_spec("cupy") is not None
-    with ut.use_provider(PROVIDER or ("cupy" if is_cupy else None)):
+    with ut.use_provider(PROVIDER):
         yield make

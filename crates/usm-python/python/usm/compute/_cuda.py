@@ -319,6 +319,10 @@ def _is_exact(x: Any) -> bool:
     return not (x.dtype.is_floating_point or x.dtype.is_complex)
 
 
+#: Functions that PyTorch computes with a tensor and a number.
+_WITH_NUMBERS = frozenset({"add", "divide", "floor_divide", "multiply", "pow", "remainder", "subtract"})
+
+
 def _promoted(torch: Any, theirs: Plain, name: str) -> Plain:
     """A function of two operands with the array API's promotion, where PyTorch's default dtype of 32 bits comes in."""
 
@@ -336,12 +340,15 @@ def _promoted(torch: Any, theirs: Plain, name: str) -> Plain:
 
     # The one that array-api-compat calls after its own promotion, of which tensors of one dtype have no need.
     plain = getattr(torch, theirs.__name__, theirs)
-    divides = name == "divide"
+    divides, takes_numbers = name == "divide", name in _WITH_NUMBERS
 
     def compute(x1: Any, x2: Any, **keywords: Any) -> Any:
-        is_alike = type(x1) is type(x2) is torch.Tensor and x1.dtype == x2.dtype
-        if is_alike and not (divides and _is_exact(x1)):
-            return plain(x1, x2, **keywords)
+        if type(x1) is torch.Tensor:
+            if type(x2) is torch.Tensor:
+                if x1.dtype == x2.dtype and not (divides and _is_exact(x1)):
+                    return plain(x1, x2, **keywords)
+            elif takes_numbers and x1.dtype.is_floating_point and type(x2) in (float, int):
+                return plain(x1, float(x2), **keywords)
         if not isinstance(x1, torch.Tensor):
             x1, x2 = beside(x1, x2)
         elif not isinstance(x2, torch.Tensor):
