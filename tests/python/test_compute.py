@@ -2,6 +2,7 @@
 
 import math
 import operator
+import random
 import threading
 
 import pytest
@@ -732,3 +733,27 @@ def test_work_that_reads_is_over_before_numpy_writes(made, numpy, queue, host_ac
             memoryview(a)[:] = numpy.zeros(1 << 22, "f4")
             copied.wait()
             assert (numpy.frombuffer(memoryview(target), "f4") == 1).all()
+
+
+def test_operations_of_the_provider_and_of_ours_in_turn(made, numpy):
+    """Long ones, so that each finds the one before under way: nobody waits for a result that stays on the device."""
+    a, n = made(numpy.linspace(0, 1, 1 << 20))
+    rng = random.Random(5)
+    for _ in range(40):
+        step = rng.randrange(6)
+        if step == 0:
+            a, n = ut.sin(a), numpy.sin(n)
+        elif step == 1:
+            a += 1.0
+            n += 1.0
+        elif step == 2:
+            a[::2] = 0.25
+            n[::2] = 0.25
+        elif step == 3:
+            a, n = ut.flip(a) * 0.5, numpy.flip(n) * 0.5
+        elif step == 4:
+            a[1:] = a[:-1]
+            n[1:] = n[:-1].copy()
+        else:
+            a, n = ut.concat([a[1000:], a[:1000]]) + a, numpy.concatenate([n[1000:], n[:1000]]) + n
+    assert numpy.allclose(ut.asnumpy(a), n)

@@ -189,9 +189,8 @@ class Owner:
 @pytest.mark.parametrize("view", [lambda a: a, lambda a: a.T, lambda a: a[:, :0], lambda a: a[1, 2]])
 def test_results_of_a_provider(array, cuda_queue, view):
     a = view(array)
-    strides = tuple(stride * a.itemsize for stride in a.strides)
     owner = Owner(a)
-    b = _adopt(owner, a._pointer if a.size else 0, a.shape, strides, "<f4", array)
+    b = _adopt(owner, a._pointer if a.size else 0, a.shape, a.strides, "<f4", array)
     assert (b.tolist(), b.shape, b.sycl_queue) == (a.tolist(), a.shape, cuda_queue) and b._provided is owner
     if a.size:
         alive, memory = weakref.ref(owner), b._pointer

@@ -213,6 +213,13 @@ impl UsmBuffer {
         self.block.publish()
     }
 
+    /// As [`publish`](Self::publish), where that has nothing to wait for. False where it has: nobody waited, and the memory may be
+    /// published only by [`publish`](Self::publish).
+    #[must_use]
+    pub fn publish_at_once(&self) -> bool {
+        self.block.publish_at_once()
+    }
+
     /// As [`publish`](Self::publish), for external code whose work is ordered after all that is submitted to the queue of this buffer so
     /// far. The queue is ordered after the operations under way on the memory, which nobody waits for.
     ///

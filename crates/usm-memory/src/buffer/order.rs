@@ -51,6 +51,18 @@ impl Block {
         }
     }
 
+    /// As [`publish`](Self::publish), if that has nothing to wait for. If it has, this says so, and waits for nothing.
+    pub(crate) fn publish_at_once(&self) -> bool {
+        let is_quiet =
+            || self.pending() & INHERITED == 0 && self.has_no_submitted() && self.below().is_none();
+        if !is_quiet() {
+            return false;
+        }
+        self.mark_published();
+        // What was submitted meanwhile is not in the list of shared memory.
+        is_quiet()
+    }
+
     /// Marks all blocks that stand for the memory: operations on imports of it are in the list of shared memory alone.
     fn mark_published(&self) {
         self.undone.fetch_or(PUBLISHED, Ordering::AcqRel);

@@ -1060,7 +1060,7 @@ def _adopt(
     theirs: Any,
     address: int,
     shape: tuple[int, ...],
-    strides_bytes: tuple[int, ...] | None,
+    strides: Sequence[int] | None,
     typestr: builtins.str,
     beside: usm_ndarray,
 ) -> usm_ndarray: ...

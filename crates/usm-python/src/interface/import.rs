@@ -147,11 +147,24 @@ fn import_dict(object: &Bound<'_, PyAny>, dict: &Bound<'_, PyDict>) -> PyResult<
     };
     let queue = queue_for(py, place, start)?
         .ok_or_else(|| value_error!("data: {start:#x} is not USM of the context that syclobj names"))?;
-    let producer = Producer { object: Kept::of(object), _buffer: buffer };
+    import_valid(&valid, &queue, Producer { object: Kept::of(object), _buffer: buffer })
+}
+
+/// An array over memory that an object keeps, in the context of a queue.
+pub(crate) fn import_on(
+    queue: &Queue,
+    object: &Bound<'_, PyAny>,
+    interface: &UsmArrayInterface,
+) -> PyResult<Box<UsmArray>> {
+    let valid = interface.validate().map_err(|error| PyValueError::new_err(error.to_string()))?;
+    import_valid(&valid, queue, Producer::of(object))
+}
+
+fn import_valid(valid: &ValidInterface, queue: &Queue, producer: Producer) -> PyResult<Box<UsmArray>> {
     let owner: Arc<dyn Any + Send + Sync> = Arc::new(producer);
     // SAFETY: 1. the producer keeps the memory as long as it lives, which is the protocol; 2. and 3. are the trust boundary of
     // SECURITY.md: nobody can check them.
-    unsafe { UsmArray::import(&valid, &queue, owner) }.map(Box::new).map_err(|error| error.to_py_err())
+    unsafe { UsmArray::import(valid, queue, owner) }.map(Box::new).map_err(|error| error.to_py_err())
 }
 
 /// The default queue of the CUDA driver's device that a filter string names by the driver's number, as exports of CUDA memory do.

@@ -7,8 +7,8 @@ use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyString, PyTuple};
 use usm_array::usm_core::fork::is_forked_child;
 use usm_array::usm_core::{BackendId, DeviceType, Error as CoreError, UsmKind};
 use usm_array::{
-    Axes, CUDA_INTERFACE_VERSION, Conversion, CudaArrayInterface, DefaultDtypes, Order, UsmArray,
-    coerced_kind,
+    Axes, CUDA_INTERFACE_VERSION, Conversion, CudaArrayInterface, DefaultDtypes, Dtype, INTERFACE_VERSION,
+    Order, UsmArray, UsmArrayInterface, coerced_kind,
 };
 
 use super::functions::results;
@@ -16,7 +16,7 @@ use super::operand::{Operand, same_queue};
 use super::{arguments, construct, numbers, peer};
 use crate::errors::{OrRaise, ToPyErr};
 use crate::interface::cuda::import_as;
-use crate::interface::import::{array_if_usm, no_usm};
+use crate::interface::import::{array_if_usm, import_on, no_usm};
 use crate::memory;
 use crate::number::index_sequence;
 use crate::objects::UsmNdarray;
@@ -249,13 +249,17 @@ pub(crate) fn publish<'py>(array: &Bound<'py, UsmNdarray>) -> PyResult<Option<Bo
     if backend != BackendId::Host && is_forked_child() {
         return Err(CoreError::ForkedRuntime.to_py_err());
     }
+    let kept = object.attributes().provided(py);
     if backend == BackendId::Cuda {
         array.buffer().publish_in_order().or_raise()?;
-    } else {
+    } else if kept.is_none() {
         // Work of others may need the interpreter to complete.
         py.detach(|| array.wait().and_then(|()| Ok(array.buffer().publish()?))).or_raise()?;
+    } else if !array.buffer().publish_at_once() {
+        // The library that has the memory already orders its own work itself.
+        py.detach(|| array.buffer().publish()).or_raise()?;
     }
-    Ok(object.attributes().provided(py))
+    Ok(kept)
 }
 
 /// _cuda_stream(array)
@@ -287,40 +291,63 @@ fn stream_of(array: &UsmArray) -> PyResult<(usize, i32)> {
     }
 }
 
-/// _adopt(theirs, address, shape, strides_bytes, typestr, beside)
+/// _adopt(theirs, address, shape, strides, typestr, beside)
 ///
-/// An array over CUDA memory with a result that another library has computed on the stream of the queue of `beside`. It is on that queue,
-/// keeps the library's array `theirs`, which owns the memory, and has it at hand for the next computation.
+/// An array over device memory with a result that another library has computed in the order of the queue of `beside`. It is on that
+/// queue, keeps the library's array `theirs`, which owns the memory, and has it at hand for the next computation. Strides are elements.
 ///
-/// Raises ValueError for memory or elements that are not of CUDA.
+/// Raises ValueError for memory or elements that are not of the device.
 ///
 /// >>> import usm.tensor as ut
 /// >>> from usm._usm import _adopt
 /// >>> _adopt(object(), 0, (2,), None, "<f4", ut.zeros(2, device="host"))
 /// Traceback (most recent call last):
 ///     ...
-/// ValueError: array: found an array of host:cpu:0, allowed are those of CUDA devices
+/// ValueError: array: found an array of host:cpu:0, allowed are those of CUDA and SYCL devices
 #[pyfunction]
 #[pyo3(name = "_adopt")]
 pub(crate) fn adopt(
     theirs: &Bound<'_, PyAny>,
     address: u64,
     shape: &Bound<'_, PyAny>,
-    strides_bytes: Option<&Bound<'_, PyAny>>,
+    strides: Option<&Bound<'_, PyAny>>,
     typestr: String,
     beside: &Bound<'_, UsmNdarray>,
 ) -> PyResult<UsmNdarray> {
-    let (stream, _) = stream_of(beside.get().array())?;
-    let interface = CudaArrayInterface {
-        shape: index_sequence("shape", shape)?,
-        typestr,
-        address,
-        read_only: false,
-        strides_bytes: strides_bytes.map(|strides| index_sequence("strides", strides)).transpose()?,
-        version: CUDA_INTERFACE_VERSION,
-        stream: Some(stream as u64),
+    let beside = beside.get().array();
+    let shape = index_sequence("shape", shape)?;
+    let strides: Option<Vec<i64>> = strides.map(|strides| index_sequence("strides", strides)).transpose()?;
+    let array = match beside.device().backend_id() {
+        BackendId::Cuda => {
+            let (stream, _) = stream_of(beside)?;
+            let itemsize_bytes = typestr.parse().map_or(1, Dtype::itemsize_bytes) as i64;
+            let in_bytes =
+                |strides: Vec<i64>| strides.iter().map(|s| s.wrapping_mul(itemsize_bytes)).collect();
+            let interface = CudaArrayInterface {
+                shape,
+                typestr,
+                address,
+                read_only: false,
+                strides_bytes: strides.map(in_bytes),
+                version: CUDA_INTERFACE_VERSION,
+                stream: Some(stream as u64),
+            };
+            Box::new(import_as(theirs, interface)?)
+        }
+        BackendId::Sycl => {
+            let version = INTERFACE_VERSION;
+            let interface =
+                UsmArrayInterface { shape, typestr, address, read_only: false, strides, offset: 0, version };
+            import_on(beside.queue(), theirs, &interface)?
+        }
+        _ => {
+            return Err(value_error!(
+                "array: found an array of {}, allowed are those of CUDA and SYCL devices",
+                beside.device().filter_string()
+            ));
+        }
     };
-    let array = UsmNdarray::from_array(import_as(theirs, interface)?);
+    let array = UsmNdarray::from_array(array);
     array.attributes().provide(theirs.clone());
     Ok(array)
 }

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, cast
 
 from .._usm import _adopt, _cuda_stream, _new, _publish, _span, asarray, astype, from_dlpack, result_type, usm_ndarray
 from ._choice import Missing
-from ._library import LibraryProvider, Plain
+from ._library import LibraryProvider, Plain, first
 from ._table import FFT, FUNCTIONS, LINALG
 
 __all__ = ["CupyProvider", "TorchProvider"]
@@ -33,14 +33,6 @@ def _namespace(name: str) -> Any:
             f"{name} computes on this memory through array-api-compat, which is not installed: "
             "pip install array-api-compat"
         ) from error
-
-
-def _first(operands: tuple[Any, ...]) -> usm_ndarray:
-    """The array whose queue is that of the computation."""
-    for operand in operands:
-        if type(operand) is usm_ndarray:
-            return operand
-    raise TypeError("found no usm_ndarray")
 
 
 class _CudaProvider(LibraryProvider):
@@ -95,7 +87,7 @@ class CupyProvider(_CudaProvider):
         return self.cupy.cuda.Stream.from_external(_Pointer(pointer))
 
     def order(self, operands: tuple[Any, ...]) -> Any:
-        return _OnCupyStream(self, *_cuda_stream(_first(operands)))
+        return _OnCupyStream(self, *_cuda_stream(first(operands)))
 
     def view(self, array: usm_ndarray) -> Any:
         kept = _publish(array)
@@ -116,7 +108,9 @@ class CupyProvider(_CudaProvider):
     def ours(self, value: Any, operands: tuple[Any, ...]) -> Any:
         if not isinstance(value, self.cupy.ndarray):
             return value
-        array = _adopt(value, value.data.ptr, value.shape, value.strides, value.dtype.str, _first(operands))
+        is_dense, itemsize = value.flags.c_contiguous, value.itemsize
+        strides = None if is_dense else [stride // itemsize for stride in value.strides]
+        array = _adopt(value, value.data.ptr, value.shape, strides, value.dtype.str, first(operands))
         return self.beside(array, operands)
 
 
@@ -206,7 +200,7 @@ class TorchProvider(_CudaProvider):
         return stream.stream_id, stream.device_index, stream.device_type
 
     def order(self, operands: tuple[Any, ...]) -> Any:
-        return _OnTorchStream(self, *_cuda_stream(_first(operands)))
+        return _OnTorchStream(self, *_cuda_stream(first(operands)))
 
     def view(self, array: usm_ndarray) -> Any:
         kept = _publish(array)
@@ -239,9 +233,7 @@ class TorchProvider(_CudaProvider):
             array = from_dlpack(value)
             array._provided = value
             return self.beside(array, operands)
-        itemsize = value.element_size()
-        strides = tuple([stride * itemsize for stride in value.stride()])
-        array = _adopt(described, value.data_ptr(), value.shape, strides, typestr, _first(operands))
+        array = _adopt(described, value.data_ptr(), value.shape, value.stride(), typestr, first(operands))
         if is_bfloat16:
             array = array.view("bfloat16")
             array._provided = value

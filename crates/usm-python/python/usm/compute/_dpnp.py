@@ -17,8 +17,8 @@ from importlib import import_module
 from typing import Any
 
 from .._locate import importing
-from .._usm import _dpnp_array, _publish, asarray, astype, usm_ndarray
-from ._library import LibraryProvider, Plain
+from .._usm import _adopt, _dpnp_array, _publish, asarray, astype, usm_ndarray
+from ._library import LibraryProvider, Plain, first
 
 __all__ = ["DpnpProvider"]
 
@@ -49,6 +49,12 @@ class DpnpProvider(LibraryProvider):
             value = value.get_array()
         if not isinstance(value, dpt.usm_ndarray):
             return value
+        beside = first(operands)
+        kept = beside._provided
+        if isinstance(kept, dpt.usm_ndarray) and kept.sycl_queue == value.sycl_queue:
+            # Its dictionary would wait for the queue.
+            strides = None if value.flags.c_contiguous else value.strides
+            return _adopt(value, value._pointer, value.shape, strides, value.dtype.str, beside)
         array = asarray(value)
         array._provided = value
         return array
@@ -110,7 +116,7 @@ class _Alone:
     def __exit__(self, *error: object) -> None:
         try:
             if _thread._count() > 0:  # threads beside the main one
-                next(operand for operand in self.operands if type(operand) is usm_ndarray).sycl_queue.wait()
+                first(self.operands).sycl_queue.wait()
         finally:
             _alone.release()
 

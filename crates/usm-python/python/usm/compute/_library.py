@@ -10,10 +10,18 @@ from .._usm import broadcast_shapes, usm_ndarray
 from ._provider import WRITING, Computed, Provider, assigned, check_shape, results
 from ._table import Function
 
-__all__ = ["LibraryProvider", "Plain"]
+__all__ = ["LibraryProvider", "Plain", "first"]
 
 #: A function on arrays of the library: all operands of the table's row by position, its other parameters by keyword.
 Plain = Callable[..., Any]
+
+
+def first(operands: tuple[Any, ...]) -> usm_ndarray:
+    """The array whose queue is that of the computation."""
+    for operand in operands:
+        if type(operand) is usm_ndarray:
+            return operand
+    raise TypeError("found no usm_ndarray")
 
 
 def _is_apart(out: usm_ndarray, operand: Any) -> bool:
