@@ -716,7 +716,10 @@ def test_numpy_gives_what_the_standard_asks_for(numpy, queue, host_accessible):
     assert ut.clip(whole, 3.0, float("inf")).tolist() == [3, 4]
 
 
-@pytest.mark.parametrize("change", ["a += 1", "numpy.add(a, 1, out=a)", "numpy.copyto(a, 2)", "numpy.put(a, [0], 2)"])
+@pytest.mark.parametrize(
+    "change",
+    ["a += 1", "numpy.add(a, 1, out=a)", "numpy.copyto(dst=a, src=2)", "numpy.put(a, [0], 2)", "numpy.add.at(a, 0, 1)"],
+)
 def test_work_that_reads_is_over_before_numpy_writes(made, numpy, queue, host_accessible, change):
     """Also where NumPy has the memory already, and in a buffer that others fill."""
     a = ut.ones(1 << 22, "f4", usm_type=host_accessible, sycl_queue=queue)

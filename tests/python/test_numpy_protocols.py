@@ -159,8 +159,10 @@ def test_functions_that_write_to_their_arguments(made, numpy):
     numpy.cumsum(a, 0, None, a)
     assert a.tolist() == [[6, 8], [14, 14]]
     a.flags.writable = False
-    with pytest.raises(ValueError, match="read-only"):
-        numpy.copyto(a, 1.0)
+    for change in (lambda: numpy.copyto(a, 1.0), lambda: numpy.copyto(src=1.0, dst=a)):
+        with pytest.raises(ValueError, match="read-only"):
+            change()
+    assert a.tolist() == [[6, 8], [14, 14]]
 
 
 def test_divmod_with_numpy_on_the_left(made, numpy):

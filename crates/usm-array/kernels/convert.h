@@ -426,29 +426,31 @@ FUNCTION u32 unsigned_of_f32(float x)
 // Casts elements in registers; how many is known to the compiler. The pair of dtypes is the same for all work-items. Integers of both signs that become integers
 // are SIGNED, if they get no longer or are signed; else UNSIGNED to SIGNED.
 #define EACH(from_class, to_class, expression) EACH_OF(PAIR(from_class, to_class), expression)
-#define EACH_OF(number, expression)                     \
-    case number:                                        \
-        _Pragma("unroll") for (u32 e = 0; e < count; e++) \
-        {                                               \
-            From f = from[e];                           \
-            to[e] = (To)(expression);                   \
-        }                                               \
+#define EACH_OF(number, expression) \
+    case number:                    \
+        LOOP(expression)            \
         break;
+#define LOOP(expression)                              \
+    _Pragma("unroll") for (u32 e = 0; e < count; e++) \
+    {                                                 \
+        From f = from[e];                             \
+        to[e] = (To)(expression);                     \
+    }
 
 // A cast from or to 8 bits. A GPU reaches the speed of its memory only where the compiler knows the format.
 #ifdef __NVPTX__
-#define EACH_OF_FORMAT(number, cast, bits)                                                                \
-    case number:                                                                                          \
-        if (format == E4M3FN) {                                                                           \
-            _Pragma("unroll") for (u32 e = 0; e < count; e++) { From f = from[e]; to[e] = (To)cast(bits, E4M3FN); } \
-        } else if (format == E5M2) {                                                                      \
-            _Pragma("unroll") for (u32 e = 0; e < count; e++) { From f = from[e]; to[e] = (To)cast(bits, E5M2); } \
-        } else {                                                                                          \
-            _Pragma("unroll") for (u32 e = 0; e < count; e++) { From f = from[e]; to[e] = (To)cast(bits, format); } \
-        }                                                                                                 \
+#define EACH_OF_FORMAT(number, cast) \
+    case number:                     \
+        if (format == E4M3FN) {      \
+            LOOP(cast(f, E4M3FN))    \
+        } else if (format == E5M2) { \
+            LOOP(cast(f, E5M2))      \
+        } else {                     \
+            LOOP(cast(f, format))    \
+        }                            \
         break;
 #else
-#define EACH_OF_FORMAT(number, cast, bits) EACH_OF(number, cast(bits, format))
+#define EACH_OF_FORMAT(number, cast) EACH_OF(number, cast(f, format))
 #endif
 
 // The same for a pair with narrow numbers. Two casts that differ at one end are one loop, which keeps the modules small.
@@ -462,7 +464,7 @@ __attribute__((always_inline)) static inline void convert_narrow(u32 pair, const
     case BOTH_NARROW:
         EACH_OF(FROM_NARROW, float_of_two_bytes(f32_of_f8(f, format), number == BOTH_NARROW))
 #elif FROM_BYTES == 1 && ITEM_BYTES == 4
-        EACH_OF_FORMAT(FROM_NARROW, f32_of_f8, f)
+        EACH_OF_FORMAT(FROM_NARROW, f32_of_f8)
 #elif FROM_BYTES == 2 && ITEM_BYTES == 1
     case BOTH_NARROW:
         EACH_OF(TO_NARROW, f8_of_f32(f32_of_two_bytes(f, number == BOTH_NARROW), format))
@@ -472,7 +474,7 @@ __attribute__((always_inline)) static inline void convert_narrow(u32 pair, const
 #elif FROM_BYTES == 2 && ITEM_BYTES == 4
         EACH_OF(FROM_NARROW, f << 16)
 #elif FROM_BYTES == 4 && ITEM_BYTES == 1
-        EACH_OF_FORMAT(TO_NARROW, f8_of_f32, f)
+        EACH_OF_FORMAT(TO_NARROW, f8_of_f32)
 #elif FROM_BYTES == 4 && ITEM_BYTES == 2
         EACH_OF(TO_NARROW, bf16_of_f32(f))
 #endif

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from .._usm import broadcast_shapes, usm_ndarray
-from ._provider import WRITING, Computed, Provider, assigned, check_shape, results
+from ._provider import Computed, Provider, assigned, check_shape, results, written
 from ._table import Function
 
 __all__ = ["LibraryProvider", "Plain", "first"]
@@ -145,7 +145,8 @@ class LibraryProvider(Provider):
         if theirs is None:
             return NotImplemented
 
-        if function.__name__ in WRITING and arguments and not arrays[0].flags.writable:
+        target = written(function, arguments, keywords)
+        if type(target) is usm_ndarray and not target.flags.writable:
             raise ValueError(f"{function.__name__}: found a read-only array, allowed are writable ones")
 
         def view(value: Any) -> Any:

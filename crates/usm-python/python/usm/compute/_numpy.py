@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from .._usm import _new, _numpy_view, _Ufunc, asarray, asnumpy, usm_ndarray
-from ._provider import WRITING, Computed, Provider, assigned, check_dtype, check_shape, results
+from ._provider import Computed, Provider, assigned, check_dtype, check_shape, results, written
 from ._table import Function
 
 __all__ = ["NumpyProvider", "np"]
@@ -267,14 +267,12 @@ class NumpyProvider(Provider):
     ) -> Any:
         views: dict[int, tuple[usm_ndarray, Any]] = {}
         out = keywords.get("out")
-        written = out if type(out) is tuple else (out,)
-        if function.__name__ in WRITING:
-            written = (*written, arguments[0])
+        targets = (*(out if type(out) is tuple else (out,)), written(function, arguments, keywords))
 
         def view(value: Any) -> Any:
             if type(value) is usm_ndarray:
                 if id(value) not in views:
-                    is_written = not self.is_copy and any(value is target for target in written)
+                    is_written = not self.is_copy and any(value is target for target in targets)
                     views[id(value)] = (value, _numpy_view(value, True) if is_written else self.view(value))
                 return views[id(value)][1]
             if type(value) in (list, tuple):

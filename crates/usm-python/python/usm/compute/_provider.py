@@ -8,14 +8,14 @@ from typing import Any
 from .._usm import can_cast, usm_ndarray
 from ._table import Function
 
-__all__ = ["WRITING", "Computed", "Provider", "assigned", "check_dtype", "check_shape", "results"]
+__all__ = ["Computed", "Provider", "assigned", "check_dtype", "check_shape", "results", "written"]
 
 #: Computes a function: the operands as ``_usm._place`` gives them, keywords or None, and `out`.
 Computed = Callable[[tuple[Any, ...], "dict[str, Any] | None", Any], Any]
 
 
 #: Functions of NumPy that write to their first argument.
-WRITING = frozenset({"at", "copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"})
+_WRITING = frozenset({"at", "copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"})
 
 
 class _Functions(dict[Function, Computed]):
@@ -91,3 +91,12 @@ def assigned(out: usm_ndarray, value: Any) -> usm_ndarray:
     check_dtype(out, value.dtype)
     out[...] = value
     return out
+
+
+def written(function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """What a function of NumPy writes to beside an `out`: its first argument, by whatever name, or None."""
+    if function.__name__ not in _WRITING:
+        return None
+    return (
+        arguments[0] if arguments else next((keywords[name] for name in ("a", "arr", "dst") if name in keywords), None)
+    )
