@@ -760,3 +760,26 @@ def test_operations_of_the_provider_and_of_ours_in_turn(made, numpy):
         else:
             a, n = ut.concat([a[1000:], a[:1000]]) + a, numpy.concatenate([n[1000:], n[:1000]]) + n
     assert numpy.allclose(ut.asnumpy(a), n)
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "c8", "c16", "i4", "u1", "bool"])
+def test_means_are_numpys_own(numpy, host_queue, dtype):
+    """Bit by bit, also where the sum is beyond binary16."""
+    rng = numpy.random.default_rng(1)
+    with ut.use_provider("numpy"):
+        for shape in [(3,), (1000, 2), (7, 5, 3)] * 20:
+            n = (rng.normal(size=shape) * 50 + (1j * rng.normal(size=shape) if dtype in ("c8", "c16") else 100)).astype(
+                dtype
+            )
+            a = ut.asarray(n, usm_type="host", sycl_queue=host_queue)
+            for axis in (None, 0, -1):
+                found, expected = ut.asnumpy(ut.mean(a, axis=axis)), numpy.asarray(numpy.mean(n, axis=axis))
+                assert (found.dtype, found.tobytes()) == (expected.dtype, expected.tobytes())
+
+
+def test_subclasses_of_int_are_integers_of_any_size(made):
+    class Number(int):
+        pass
+
+    a, n = made([1.0, 2])
+    assert (a + Number(2**70)).tolist() == (n + 2**70).tolist()

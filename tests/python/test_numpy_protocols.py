@@ -194,3 +194,11 @@ def test_the_kind_follows_from_all_arguments(queue, numpy, made, usm_type):
     if other.sycl_queue != host.sycl_queue:
         with pytest.raises(ut.ExecutionPlacementError):
             numpy.dot(host, other)
+
+
+def test_masks_of_numpy_by_name(made, numpy):
+    a, n = made([[1.0, 2], [3, 4]])
+    mask = n > 2
+    numpy.place(arr=a, mask=mask, vals=[9.0])
+    numpy.place(arr=n, mask=mask, vals=[9.0])
+    assert a.tolist() == n.tolist()

@@ -123,6 +123,11 @@ fn converted<'py>(operands: &Bound<'py, PyTuple>, out: Option<&UsmArray>) -> PyR
     let mut beside: Option<UsmArray> = None;
     // Arrays in USM first: they say where the others go.
     for operand in operands {
+        if operand.is_instance_of::<PyInt>() && !is_number(&operand) {
+            // Of a subclass: NumPy takes integers of any size.
+            found.push(Some(py.get_type::<PyInt>().call1((operand,))?));
+            continue;
+        }
         found.push(match is_number(&operand) {
             true => Some(operand),
             false => match array_if_usm(&operand)? {

@@ -88,9 +88,12 @@ def _make(row: Function) -> Callable[..., Any]:
         "ordered": _ordered,
         "place": _place,
     }
-    exec(f"def {row.name}({row.parameters}):\n    return {body}\n", namespace)
-    made: Any = namespace[row.name]
     module = "usm.tensor" + (row.part and f".{row.part}")
+    # Warnings of the provider name the function as their place.
+    exec(
+        compile(f"def {row.name}({row.parameters}):\n    return {body}\n", f"<{module}.{row.name}>", "exec"), namespace
+    )
+    made: Any = namespace[row.name]
     made.__module__, made.__qualname__ = module, row.name
     made.__doc__ = f"{row.name}({row.parameters})\n\n{row.text}\n"
     compiled: Callable[..., Any] = made

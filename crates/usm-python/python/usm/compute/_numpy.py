@@ -319,11 +319,15 @@ def _accumulated(found: Any, asked: Any, name: str) -> Any:
 def _mean(x: Any, *, axis: Any, keepdims: bool, out: Any) -> None:
     """What NumPy's own function does after checks that take longer than the mean of a small array."""
     kind = x.dtype.char
-    if kind == "e" or not x.size:
+    if not x.size:
         np.ndarray.mean(x, axis=axis, keepdims=keepdims, out=out)
         return
-    _sum(x, axis=axis, dtype=None if kind in "fdFD" else float, keepdims=keepdims, out=out)
-    _divide(out, x.size // out.size, out=out, casting="unsafe")
+    if kind == "e":
+        total = _sum(x, axis=axis, dtype=np.float32, keepdims=keepdims)
+    else:
+        total = _sum(x, axis=axis, dtype=None if kind in "fdFD" else float, keepdims=keepdims, out=out)
+    # A number of NumPy: beside one of Python the division would be in the precision of the sum.
+    _divide(total, np.intp(x.size // out.size), out=out, casting="unsafe")
 
 
 def _mean_dtype(found: Any, name: str) -> Any:

@@ -214,9 +214,11 @@ def _method(name: str) -> Callable[..., Any]:
 
 def _same(name: str) -> Callable[..., Any]:
     def call(array: usm_ndarray, *arguments: Any, **keywords: Any) -> Any:
-        keywords = {key: value for key, value in keywords.items() if value is not np._NoValue}
-        arguments = tuple(_beside(array, item) if isinstance(item, np.ndarray) else item for item in arguments)
-        return getattr(ut, name)(*arguments, **keywords)
+        def ours(item: Any) -> Any:
+            return _beside(array, item) if isinstance(item, np.ndarray) else item
+
+        keywords = {key: ours(value) for key, value in keywords.items() if value is not np._NoValue}
+        return getattr(ut, name)(*map(ours, arguments), **keywords)
 
     return call
 
