@@ -46,7 +46,7 @@ fn all(project: &Project, steps: &mut Steps) -> Outcome<()> {
     })?;
     steps.step("clippy of the extension", || {
         let clippy = project.cargo_with_python()?.args(["clippy", "--quiet", "--locked", "--manifest-path"]);
-        // The crates that it depends on are checked already.
+        // Crates of others are checked already there.
         let clippy = clippy.arg(extension(project)).arg("--target-dir").arg(project.target());
         openly(clippy.args(["--", "-D", "warnings"]))
     })?;

@@ -25,8 +25,8 @@ pub(crate) fn build_quick(project: &Project) -> Outcome<PathBuf> {
     maturin(project, MANIFEST, "wheels-quick", &["--profile", "quick", "--compression-level", "1"])
 }
 
-/// Builds the wheel of the example of an extension: a workspace of its own, but the crates that it depends on are built already, for
-/// the Rust tests.
+/// Builds the wheel of the example of an extension: a workspace of its own, in the folder of this one, where crates of others may be
+/// built already.
 pub(crate) fn build_extension(project: &Project) -> Outcome<PathBuf> {
     let target = project.target().display().to_string();
     let options = ["--profile", "dev", "--compression-level", "1", "--target-dir", &target];

@@ -13,7 +13,7 @@ use crate::view::{bytes_of, elements_of_mut, zeroed_vec};
 pub(super) struct Sink<R> {
     array: UsmArray,
     written: usize,
-    /// In memory that host code reaches: over all elements
+    /// In memory that host code reaches, aligned for every element: over all of them
     guard: Option<WriteGuard>,
     /// In other memory: elements of a block on their way
     block: Vec<R>,
@@ -23,7 +23,8 @@ impl<R: Element> Sink<R> {
     /// A new array with the queue and the kind of memory of another.
     pub(super) fn like(array: &UsmArray, shape: &[usize]) -> Result<Self> {
         let array = UsmArray::empty(array.queue(), array.kind(), shape, R::DTYPE)?;
-        let guard = if array.is_host_reachable() { array.write_guard()? } else { None };
+        let is_aligned = array.address().is_multiple_of(align_of::<R>());
+        let guard = if is_aligned && array.is_host_reachable() { array.write_guard()? } else { None };
         Ok(Self { array, written: 0, guard, block: Vec::new() })
     }
 
@@ -39,7 +40,7 @@ impl<R: Element> Sink<R> {
         match &mut self.guard {
             Some(guard) => {
                 let range = self.written * size_of::<R>()..(self.written + len) * size_of::<R>();
-                // New memory is aligned for every element (A2).
+                // They are aligned, as `like` has seen.
                 Ok(elements_of_mut(&mut guard.as_reachable_mut_slice()?[range]).unwrap_or_default())
             }
             None => {

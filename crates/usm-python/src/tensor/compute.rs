@@ -3,7 +3,7 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyString, PyTuple};
+use pyo3::types::{PyInt, PyString, PyTuple};
 use usm_array::usm_core::fork::is_forked_child;
 use usm_array::usm_core::{BackendId, DeviceType, Error as CoreError, UsmKind};
 use usm_array::{
@@ -13,6 +13,7 @@ use usm_array::{
 
 use super::functions::results;
 use super::operand::{Operand, same_queue};
+use super::ufunc::of_number;
 use super::{arguments, construct, numbers, peer};
 use crate::errors::{OrRaise, ToPyErr};
 use crate::interface::cuda::import_as;
@@ -111,10 +112,7 @@ fn is_plain(object: &Bound<'_, PyAny>) -> bool {
 }
 
 fn is_number(object: &Bound<'_, PyAny>) -> bool {
-    object.is_exact_instance_of::<PyFloat>()
-        || object.is_exact_instance_of::<PyInt>()
-        || object.is_exact_instance_of::<PyBool>()
-        || object.is_exact_instance_of::<PyComplex>()
+    of_number(object).is_some()
 }
 
 fn converted<'py>(operands: &Bound<'py, PyTuple>, out: Option<&UsmArray>) -> PyResult<Bound<'py, PyTuple>> {

@@ -111,12 +111,15 @@ impl Ufunc {
 }
 
 impl Ufunc {
-    /// `None` for shapes that do not fit as they are, and for other operands than arrays and numbers.
+    /// `None` for shapes that do not fit as they are, and for more than two operands.
     fn at_once<'py>(
         &self,
         operands: &Bound<'py, PyTuple>,
         out: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Option<Bound<'py, UsmNdarray>>> {
+        if operands.len() > 2 {
+            return Ok(None);
+        }
         let py = operands.py();
         let objects: Vec<Bound<'py, PyAny>> = operands.iter().collect();
         let found: Vec<_> = objects.iter().map(|object| object.cast_exact::<UsmNdarray>().ok()).collect();
@@ -167,9 +170,6 @@ impl Ufunc {
         found: &[Option<&Bound<'_, UsmNdarray>>],
     ) -> PyResult<Option<Dtype>> {
         let mut codes = [NONE; 2];
-        if objects.len() > codes.len() {
-            return Ok(None);
-        }
         for (code, (object, found)) in codes.iter_mut().zip(objects.iter().zip(found)) {
             *code = match found {
                 Some(array) => array.get().array().dtype() as usize,
@@ -221,8 +221,8 @@ fn product_shape(arrays: &[&UsmArray]) -> Option<Axes<usize>> {
     (inner == other).then(|| rows.into_iter().chain(columns).copied().collect())
 }
 
-/// The place of the type of a number of Python.
-fn of_number(object: &Bound<'_, PyAny>) -> Option<usize> {
+/// The place of the type of a number of Python, `None` for other objects and for numbers of a subclass.
+pub(super) fn of_number(object: &Bound<'_, PyAny>) -> Option<usize> {
     if object.is_exact_instance_of::<PyFloat>() {
         Some(0)
     } else if object.is_exact_instance_of::<PyInt>() {
