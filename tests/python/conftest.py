@@ -24,6 +24,8 @@ MEMORY_CLASSES = {
     "shared": usm.memory.MemoryUSMShared,
 }
 _queues: dict[str, usm.SyclQueue] = {}
+#: The memory of tests with the mark `any_memory`.
+ONE_KIND_OF_EACH_BACKEND = {("host", "host"), ("sycl", "device"), ("strict", "device")}
 
 
 def _is_wanted(item: pytest.Item) -> bool:
@@ -31,6 +33,10 @@ def _is_wanted(item: pytest.Item) -> bool:
     parameters = item.callspec.params if hasattr(item, "callspec") else {}
     if requirements.NO_SYCL and ("sycl" in parameters.values() or "sycl_queue" in getattr(item, "fixturenames", ())):
         return False
+    if item.get_closest_marker("any_memory") is not None:
+        memory = (parameters["queue"], parameters["usm_type"])
+        if memory not in ONE_KIND_OF_EACH_BACKEND:
+            return False
     if parameters.get("queue") != "strict":
         return True
     # Elsewhere all device memory is like that.

@@ -129,6 +129,7 @@ def test_masks_of_comparisons(cube):
     assert a.tolist() == n.tolist()
 
 
+@pytest.mark.any_memory
 @pytest.mark.parametrize(
     "key",
     [
@@ -379,6 +380,7 @@ KEYS = {
 }
 
 
+@pytest.mark.any_memory
 @pytest.mark.parametrize("name", KEYS)
 def test_every_kind_of_index_object(array, numpy, usm_type, name):
     key, shape = KEYS[name], (4, 5)

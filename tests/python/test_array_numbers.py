@@ -17,6 +17,7 @@ def of(array, usm_type, dtype, value, shape=()):
     return a
 
 
+@pytest.mark.any_memory
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("convert", CONVERSIONS, ids=lambda convert: convert.__name__)
 def test_conversions(array, numpy, usm_type, dtype, convert):

@@ -40,6 +40,7 @@ def check(back, a):
     assert back._pointer != a._pointer
 
 
+@pytest.mark.any_memory
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("view", VIEWS)
 def test_every_protocol_and_layout(array, usm_type, protocol, view):
@@ -139,6 +140,7 @@ def test_sub_devices_have_no_name_elsewhere(sycl_queue):
     assert copy.copy(a).tolist() == [0, 0, 0]
 
 
+@pytest.mark.any_memory
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("make", [copy.copy, copy.deepcopy, lambda a: a.copy()], ids=["copy", "deepcopy", "method"])
 def test_copies(array, usm_type, view, make):

@@ -45,6 +45,7 @@ def values(numpy, dtype):
     return found
 
 
+@pytest.mark.any_memory
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_as_numpy_writes_them(array, numpy, usm_type, dtype, options):

@@ -55,6 +55,7 @@ def cube(array, usm_type):
     return a, Strided.c_order(flat, SHAPE)
 
 
+@pytest.mark.any_memory
 @pytest.mark.parametrize("key", KEYS, ids=repr)
 def test_views_match_the_model(cube, key):
     a, model = cube
@@ -72,6 +73,7 @@ def test_views_match_the_model(cube, key):
     assert view.usm_data._pointer == a.usm_data._pointer
 
 
+@pytest.mark.any_memory
 @pytest.mark.parametrize("key", KEYS, ids=repr)
 def test_views_of_a_reversed_transposed_array(cube, key):
     a, model = cube
@@ -80,6 +82,7 @@ def test_views_of_a_reversed_transposed_array(cube, key):
     assert reversed_view[key].tolist() == expected[key].tolist()
 
 
+@pytest.mark.any_memory
 @pytest.mark.parametrize("key", KEYS, ids=repr)
 def test_views_survive_the_dict(cube, key):
     a, model = cube

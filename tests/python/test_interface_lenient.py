@@ -33,6 +33,7 @@ def test_numpy_integers_are_accepted(array, numpy, usm_type):
     assert b.tolist() == [[1, 0], [4, 3]]
 
 
+@pytest.mark.any_memory
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("order", ["|", "<", "="])
 def test_native_byte_orders(array, usm_type, dtype, order):

@@ -45,6 +45,7 @@ def figure(request):
     return FIGURES[request.param]
 
 
+@pytest.mark.any_memory
 @pytest.mark.parametrize("dtype", ["uint8", "int32", "float64", "complex64"])
 def test_reading_follows_the_figure(allocate, usm_type, figure, dtype):
     count, shape, strides, offset, positions = figure

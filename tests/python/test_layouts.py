@@ -21,6 +21,7 @@ def reimported(a):
     return ut.asarray(Producer(a.__sycl_usm_array_interface__, a))
 
 
+@pytest.mark.any_memory
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("dtype", ["bool", "uint8", "float32", "complex128"])
 def test_contiguous_arrays_of_every_rank(array, usm_type, shape, dtype):
@@ -43,6 +44,7 @@ def test_contiguous_arrays_of_every_rank(array, usm_type, shape, dtype):
     assert b.__sycl_usm_array_interface__ == interface
 
 
+@pytest.mark.any_memory
 def test_strided_arrays_round_trip_through_the_dict(allocate, usm_type, strided):
     shape, strides, offset = strided
     flat = counting("int32", 60)
@@ -64,6 +66,7 @@ def test_strided_arrays_round_trip_through_the_dict(allocate, usm_type, strided)
     assert reimported(b).__sycl_usm_array_interface__ == interface
 
 
+@pytest.mark.any_memory
 def test_external_dicts_of_every_layout(allocate, usm_type, strided):
     """The dict written by hand, not by our own export."""
     shape, strides, offset = strided

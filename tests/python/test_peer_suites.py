@@ -384,7 +384,7 @@ LONG = pytest.mark.skipif(
     [
         pytest.param(DPCTL, 1000, id="dpctl"),
         pytest.param(DPNP, 2000, id="dpnp"),
-        pytest.param(BESIDE_DPCTL, 2000, id="dpnp_beside_dpctl"),
+        pytest.param(BESIDE_DPCTL, 2000, id="dpnp_beside_dpctl", marks=LONG),
         pytest.param(DPNP_COMPUTE, 8900, id="dpnp_compute", marks=LONG),
     ],
 )

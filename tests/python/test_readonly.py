@@ -61,6 +61,7 @@ def bytes_over(memory):
     return ut.usm_ndarray((memory.nbytes,), dtype="u1", buffer=memory)
 
 
+@pytest.mark.any_memory
 @pytest.mark.parametrize(("first", "second"), CHAINS)
 def test_it_survives_chains_of_views(frozen, first, second):
     view = VIEWS[first](frozen)

@@ -5,6 +5,7 @@ import pytest
 from support.values import DTYPES, counting, pack
 
 
+@pytest.mark.any_memory
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [(), (1,), (1, 1)], ids=str)
 def test_item(array, usm_type, dtype, shape):

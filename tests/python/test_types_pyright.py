@@ -1,5 +1,6 @@
 """The type stubs with pyright (as basedpyright, which has node in its wheels): complete, strict, right where used."""
 
+import json
 import os
 import pathlib
 import subprocess
@@ -43,32 +44,20 @@ def test_every_public_name_has_a_complete_type(tmp_path):
     assert code == 0 and "Type completeness score: 100%" in output, output
 
 
-def configuration(tmp_path, include):
+def test_the_package_and_its_use_are_strictly_typed(tmp_path):
+    """Two wrong lines at the end of a program are found, and nothing else is, there and in the package."""
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text(USE.read_text() + 'assert_type(a.shape, list[int])\nut.zeros(3, usm_type="gpu")\n')
     # Names with an underscore are private to the package, whose modules are all of its own.
-    rules = '"typeCheckingMode": "strict", "reportPrivateUsage": false'
-    (tmp_path / "pyrightconfig.json").write_text(f'{{{rules}, "include": ["{include}"], "exclude": []}}')
-
-
-def test_the_package_is_strictly_typed(tmp_path):
-    configuration(tmp_path, PACKAGE)
-    code, output = run(cwd=tmp_path)
-    assert code == 0, output
-
-
-def test_types_where_they_are_used(tmp_path):
-    configuration(tmp_path, USE)
-    code, output = run(cwd=tmp_path)
-    assert code == 0, output
-
-
-def test_a_wrong_type_is_found(tmp_path):
-    (tmp_path / "wrong.py").write_text(
-        USE.read_text() + 'assert_type(a.shape, list[int])\nut.zeros(3, usm_type="gpu")\n'
-    )
-    configuration(tmp_path, tmp_path / "wrong.py")
-    code, output = run(cwd=tmp_path)
+    rules = {"typeCheckingMode": "strict", "reportPrivateUsage": False}
+    places = {"include": [str(PACKAGE), str(wrong)], "exclude": []}
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(rules | places))
+    code, output = run("--outputjson", cwd=tmp_path)
+    told = json.loads(output)
+    found = {(told["file"], told["range"]["start"]["line"] + 1) for told in told["generalDiagnostics"]}
     last = len(USE.read_text().splitlines())
-    assert code == 1 and f"wrong.py:{last + 1}:" in output and f"wrong.py:{last + 2}:" in output, output
+    assert code == 1 and found == {(str(wrong), last + 1), (str(wrong), last + 2)}, output
+    assert told["summary"]["filesAnalyzed"] > 10, output
 
 
 def test_the_program_is_true():

@@ -130,7 +130,8 @@ impl<'p> Venv<'p> {
     }
 
     fn pip_install(&self) -> Cmd<'p> {
-        let pip = ["-I", "-m", "pip", "--disable-pip-version-check", "install", "--no-input"];
+        // Python compiles what it imports; pip would compile all of it.
+        let pip = ["-I", "-m", "pip", "--disable-pip-version-check", "install", "--no-input", "--no-compile"];
         self.python().args(pip)
     }
 

@@ -1,6 +1,7 @@
 //! `cargo xtask ci`: the checks of continuous integration, the fastest first.
 
 use std::path::PathBuf;
+use std::thread;
 
 use super::test::rust::LIBRARIES;
 use super::test::{Build, Peers};
@@ -51,8 +52,13 @@ fn all(project: &Project, steps: &mut Steps) -> Outcome<()> {
         openly(clippy.args(["--", "-D", "warnings"]))
     })?;
     steps.step("documentation", || docs::run(project))?;
-    test::all(project, Peers::Light, Build::Released, steps)?;
-    verify::miri_in_gate(project, steps)?;
+    let for_miri = project.again()?;
+    thread::scope(|scope| {
+        // Miri has one thread, which leaves a core free where nothing runs beside it.
+        let miri = scope.spawn(move || verify::miri_in_gate(&for_miri));
+        test::all(project, Peers::Light, Build::Released, steps)?;
+        steps.step("Miri, begun beside the tests", || test::joined(miri))
+    })?;
     steps.step("contents of the wheel", || dist::run(project))
 }
 

@@ -270,8 +270,13 @@ mod tests {
         sign * magnitude
     }
 
+    /// The finite numbers that are not negative, by their bits.
+    fn finite(format: Format) -> Vec<f64> {
+        (0..=0x7f).map(|bits| defined(format, bits)).take_while(|value| value.is_finite()).collect()
+    }
+
     /// The bits of the nearest number, found among all of them.
-    fn nearest(format: Format, number: f32) -> u8 {
+    fn nearest(format: Format, finite: &[f64], number: f32) -> u8 {
         let is_unsigned = format.special == Special::UnsignedZero;
         let sign = if number.is_sign_negative() { 0x80 } else { 0 };
         let nan = match format.special {
@@ -283,22 +288,21 @@ mod tests {
             return nan;
         }
         let magnitude = f64::from(number.abs());
-        let finite = (0..=0x7f).filter(|&bits| defined(format, bits).is_finite());
-        let (largest, below) =
-            (defined(format, finite.clone().next_back().unwrap()), finite.clone().nth_back(1));
+        let last = finite.len() - 1;
+        let (largest, below) = (finite[last], finite[last - 1]);
         // Half a step beyond the largest number is where rounding would reach the next one; its bits would be even or odd.
-        let step = largest - defined(format, below.unwrap());
-        let last = finite.clone().next_back().unwrap();
+        let step = largest - below;
         let is_beyond =
             magnitude > largest + step / 2.0 || (magnitude == largest + step / 2.0 && last % 2 == 1);
         if is_beyond {
             return if format.special == Special::Ieee { sign | 0x7c } else { nan };
         }
-        let distance = |bits: u8| (defined(format, bits) - magnitude).abs();
-        let best = finite.min_by(|&a, &b| distance(a).total_cmp(&distance(b)).then((a % 2).cmp(&(b % 2))));
+        let distance = |bits: usize| (finite[bits] - magnitude).abs();
+        let by_distance = |&a: &usize, &b: &usize| distance(a).total_cmp(&distance(b));
+        let best = (0..=last).min_by(|a, b| by_distance(a, b).then((a % 2).cmp(&(b % 2))));
         match best.unwrap() {
             0 if is_unsigned => 0,
-            bits => sign | bits,
+            bits => sign | bits as u8,
         }
     }
 
@@ -345,8 +349,9 @@ mod tests {
     #[test]
     fn numbers_become_the_nearest_ones() {
         for format in FORMATS {
+            let finite = finite(format);
             for number in numbers((0..=u8::MAX).map(|bits| defined(format, bits))) {
-                let (found, expected) = (format.encode(number), nearest(format, number));
+                let (found, expected) = (format.encode(number), nearest(format, &finite, number));
                 assert_eq!(found, expected, "{format:?} {number:e} {:#x}", number.to_bits());
             }
         }

@@ -122,7 +122,7 @@ pub(super) fn all(project: &Project, peers: Peers, build: Build, steps: &mut Ste
 }
 
 /// The outcome of a thread's work.
-fn joined<T>(thread: ScopedJoinHandle<'_, Outcome<T>>) -> Outcome<T> {
+pub(super) fn joined<T>(thread: ScopedJoinHandle<'_, Outcome<T>>) -> Outcome<T> {
     thread.join().map_err(|_| Failure::new("a thread of this command panicked"))?
 }
 
