@@ -29,9 +29,12 @@ ONE_KIND_OF_EACH_BACKEND = {("host", "host"), ("sycl", "device"), ("strict", "de
 
 
 def _is_wanted(item: pytest.Item) -> bool:
-    """Whether a test is worth running: the strict queue decides nothing about host and shared memory."""
+    """Whether a test is worth running. The strict queue decides nothing about host and shared memory."""
     parameters = item.callspec.params if hasattr(item, "callspec") else {}
-    if requirements.NO_SYCL and ("sycl" in parameters.values() or "sycl_queue" in getattr(item, "fixturenames", ())):
+    needed = getattr(item, "fixturenames", ())
+    if requirements.NO_SYCL and ("sycl" in parameters.values() or "sycl_queue" in needed):
+        return False
+    if "numpy" in needed and not requirements.HAS_NUMPY and not requirements.NEEDS_NUMPY:
         return False
     if item.get_closest_marker("any_memory") is not None:
         memory = (parameters["queue"], parameters["usm_type"])
@@ -139,7 +142,7 @@ def array(queue: usm.SyclQueue) -> Callable[..., usm.tensor.usm_ndarray]:
 
 @pytest.fixture
 def numpy() -> ModuleType:
-    return requirements.module("numpy", required=requirements.REQUIRE_SYCL or requirements.REQUIRE_PEERS)
+    return requirements.module("numpy", required=requirements.NEEDS_NUMPY)
 
 
 @pytest.fixture

@@ -202,3 +202,40 @@ def test_masks_of_numpy_by_name(made, numpy):
     numpy.place(arr=a, mask=mask, vals=[9.0])
     numpy.place(arr=n, mask=mask, vals=[9.0])
     assert a.tolist() == n.tolist()
+
+
+def test_subclasses_with_operators_of_their_own_come_first(made, numpy):
+    """NEP 13: units and masks are not dropped in silence."""
+
+    class Units(numpy.ndarray):
+        def __array_ufunc__(self, ufunc, method, *inputs, **keywords):
+            return ufunc.__name__
+
+    a, n = made([1.0, 2, 3])
+    units, masked = n.view(Units), numpy.ma.masked_array(n, [False, True, False])
+    for operate, name in ((operator.add, "add"), (operator.matmul, "matmul"), (operator.eq, "equal")):
+        assert operate(a, units) == operate(units, a) == name
+    assert numpy.add(a, units) == numpy.add(units, a) == "add"
+    for function in (ut.add, numpy.add):
+        with pytest.raises(TypeError, match=r"x2: found .*MaskedArray.*plain arrays.*numpy\.asarray"):
+            function(a, masked)
+    with pytest.raises(TypeError, match=r"found .*MaskedArray"):
+        a += masked
+    for operate in (operator.add, operator.mul, operator.lt):
+        if a.usm_type != "device":
+            found, expected = operate(a, masked), operate(n, masked)
+            assert type(found) is numpy.ma.MaskedArray and found.mask.tolist() == [False, True, False]
+            assert found.tolist() == expected.tolist()
+        else:
+            with pytest.raises(TypeError):
+                operate(a, masked)
+
+
+def test_plain_subclasses_are_arrays(made, numpy):
+    class Plain(numpy.ndarray):
+        pass
+
+    a, n = made([1.0, 2, 3])
+    same(a + n.view(Plain), n + n, a)
+    same(n.view(Plain) + a, n + n, a)
+    assert (a == n.view(Plain)).tolist() == [True] * 3

@@ -11,6 +11,7 @@
 
 import functools
 import importlib
+import importlib.util
 import os
 from types import ModuleType
 
@@ -25,6 +26,9 @@ REQUIRE_SYCL = os.environ.get("USM_REQUIRE_SYCL") == "1"
 REQUIRE_NVRTC = os.environ.get("USM_REQUIRE_NVRTC") == "1"
 REQUIRE_CUDA = os.environ.get("USM_REQUIRE_CUDA") == "1"
 REQUIRE_TWO_GPUS = os.environ.get("USM_REQUIRE_TWO_GPUS") == "1"
+
+NEEDS_NUMPY = REQUIRE_SYCL or REQUIRE_PEERS
+HAS_NUMPY = importlib.util.find_spec("numpy") is not None
 
 if NO_SYCL and REQUIRE_SYCL:
     raise RuntimeError("USM_TEST_NO_SYCL=1 and USM_REQUIRE_SYCL=1 contradict each other")

@@ -130,8 +130,7 @@ impl<'p> Venv<'p> {
     }
 
     fn pip_install(&self) -> Cmd<'p> {
-        // Python compiles what it imports; pip would compile all of it.
-        let pip = ["-I", "-m", "pip", "--disable-pip-version-check", "install", "--no-input", "--no-compile"];
+        let pip = ["-I", "-m", "pip", "--disable-pip-version-check", "install", "--no-input"];
         self.python().args(pip)
     }
 

@@ -20,6 +20,23 @@ pub(crate) fn run(project: &Project) -> Outcome<()> {
 }
 
 fn all(project: &Project, steps: &mut Steps) -> Outcome<()> {
+    let peers = Peers::Light;
+    let beside = project.again()?;
+    thread::scope(|scope| {
+        // Each takes one core, and some checks of the sources leave one free.
+        let begun = scope.spawn(move || {
+            test::prepare(&beside, peers)?;
+            verify::miri_in_gate(&beside)
+        });
+        sources(project, steps)?;
+        steps.step("packages for Python, and Miri, begun at the start", || test::joined(begun))
+    })?;
+    test::all(project, peers, Build::Released, steps)?;
+    steps.step("contents of the wheel", || dist::run(project))
+}
+
+/// The checks that run no test.
+fn sources(project: &Project, steps: &mut Steps) -> Outcome<()> {
     steps.step("format", || {
         openly(project.cargo().args(["fmt", "--all", "--check"]))?;
         openly(project.cargo().args(["fmt", "--check", "--manifest-path"]).arg(extension(project)))
@@ -51,15 +68,7 @@ fn all(project: &Project, steps: &mut Steps) -> Outcome<()> {
         let clippy = clippy.arg(extension(project)).arg("--target-dir").arg(project.target());
         openly(clippy.args(["--", "-D", "warnings"]))
     })?;
-    steps.step("documentation", || docs::run(project))?;
-    let for_miri = project.again()?;
-    thread::scope(|scope| {
-        // Miri has one thread, which leaves a core free where nothing runs beside it.
-        let miri = scope.spawn(move || verify::miri_in_gate(&for_miri));
-        test::all(project, Peers::Light, Build::Released, steps)?;
-        steps.step("Miri, begun beside the tests", || test::joined(miri))
-    })?;
-    steps.step("contents of the wheel", || dist::run(project))
+    steps.step("documentation", || docs::run(project))
 }
 
 fn extension(project: &Project) -> PathBuf {

@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use usm_array::usm_core::fork::ForkOnce;
 
-use super::exchange::is_numpy;
+use super::exchange::{has_own_operators, is_numpy};
 use crate::builtin::is_builtin;
 use crate::called;
 use crate::errors::type_name;
@@ -169,7 +169,8 @@ fn function<'py>(py: Python<'py>, found: &ForkOnce<Py<PyAny>>, name: &str) -> Py
     Ok(found.get_or_try_init(find)?.bind(py).clone())
 }
 
-/// Whether the functions take an object: numbers, arrays of ours and of NumPy, and objects with the interface. Others are asked next.
+/// Whether the functions take an object: numbers, arrays of ours, plain ones of NumPy, and objects with the interface. Others are asked
+/// next.
 fn is_operand(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     if object.is_exact_instance_of::<UsmNdarray>() {
         return Ok(true);
@@ -188,7 +189,7 @@ fn is_operand(object: &Bound<'_, PyAny>) -> PyResult<bool> {
         };
     }
     if object.get_type().module()? == "numpy" || is_numpy(object)? {
-        return Ok(true);
+        return has_own_operators(object).map(|has| !has);
     }
     object.hasattr(INTERFACE)
 }

@@ -11,11 +11,12 @@ use usm_array::{
     Order, UsmArray, UsmArrayInterface, coerced_kind,
 };
 
+use super::exchange::is_numpy;
 use super::functions::results;
 use super::operand::{Operand, same_queue};
 use super::ufunc::of_number;
 use super::{arguments, construct, numbers, peer};
-use crate::errors::{OrRaise, ToPyErr};
+use crate::errors::{OrRaise, ToPyErr, type_name};
 use crate::interface::cuda::import_as;
 use crate::interface::import::{array_if_usm, import_on, no_usm};
 use crate::memory;
@@ -142,7 +143,15 @@ fn converted<'py>(operands: &Bound<'py, PyTuple>, out: Option<&UsmArray>) -> PyR
     let beside = beside.or_else(|| out.cloned());
     let mut all = Vec::with_capacity(found.len());
     for (i, (operand, found)) in operands.iter().zip(found).enumerate() {
-        let refused = || type_error!("{}: {}", name(i, operands.len()), no_usm(&operand));
+        let name = name(i, operands.len());
+        let refused = || match is_numpy(&operand) {
+            Ok(true) => type_error!(
+                "{name}: found {}, whose operators are not those of plain arrays, allowed are plain arrays; \
+                 numpy.asarray(x) is one over the same elements",
+                type_name(&operand)
+            ),
+            _ => type_error!("{name}: {}", no_usm(&operand)),
+        };
         all.push(match found {
             Some(found) => found,
             None => match (Operand::of(&operand)?, &beside) {

@@ -6,7 +6,7 @@ use pyo3::types::{PyList, PyRange, PyTuple, PyType};
 use usm_array::{ArrayOrScalar, Dtype, Scalar, UsmArray};
 
 use super::arguments;
-use super::exchange::{Source, is_numpy, on_host};
+use super::exchange::{Source, has_own_operators, is_numpy, on_host};
 use crate::errors::{ExecutionPlacementError, OrRaise, queues_differ};
 use crate::interface::import::Found;
 
@@ -48,7 +48,7 @@ impl Operand {
         }
     }
 
-    /// A number, an object with the interface, or an array of NumPy, of which a copy is made; for anything else the source again.
+    /// A number, an object with the interface, or a plain array of NumPy, of which a copy is made; for anything else the source again.
     fn from_source<'a, 'py>(
         object: &Bound<'py, PyAny>,
         source: Source<'a, 'py>,
@@ -62,7 +62,7 @@ impl Operand {
         if let Some(number) = arguments::numpy_number(object)? {
             return Ok(Ok(Self::Scalar(number)));
         }
-        match is_numpy(object)? {
+        match is_numpy(object)? && !has_own_operators(object)? {
             true => on_host(object, source, None).map(|array| Ok(array.into())),
             false => Ok(Err(source)),
         }

@@ -145,7 +145,7 @@ fn some(project: &Project, peers: Peers, packages: &[String], steps: &mut Steps)
 }
 
 /// Makes and fills the venvs.
-fn prepare(project: &Project, peers: Peers) -> Outcome<()> {
+pub(super) fn prepare(project: &Project, peers: Peers) -> Outcome<()> {
     let sycl = Venv::ensure(project, "venv")?;
     sycl.require(&[&[PYTEST, TYPES, SYCL, NVRTC], peers.requirements()].concat().concat())?;
     Venv::ensure(project, "venv-bare")?.require(PYTEST)

@@ -48,8 +48,9 @@ impl<'p> Tests<'p> {
         let pytest = venv.python().args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]);
         let pytest = pytest.args(["--dist", "worksteal", "-n", &processes.to_string()]);
         let pytest = pytest.args(paths.iter().map(|path| project.root().join(path)));
-        // Each process that imports NumPy would start threads for its products.
-        let command = pytest.env("PYTHONSAFEPATH", "1").env("OPENBLAS_NUM_THREADS", "1").env(CUDA, "0");
+        // Each process that imports NumPy would start threads for its products, and compile the modules of the tests.
+        let pytest = pytest.env("OPENBLAS_NUM_THREADS", "1").env_remove("PYTHONDONTWRITEBYTECODE");
+        let command = pytest.env("PYTHONSAFEPATH", "1").env(CUDA, "0");
         Self { project, command }
     }
 

@@ -68,7 +68,7 @@ const PARTS: [Part; 14] = [
     Part { name: "pythons", checks: "the wheel on each other Python that is found", run: matrix::pythons },
     Part {
         name: "peers",
-        checks: "the tests of the wheel with all peers, PyTorch and the tests of arithmetic of dpnp included",
+        checks: "the tests of the wheel with all peers, PyTorch and all tests of dpnp included",
         run: matrix::peers,
     },
     Part {

@@ -92,14 +92,12 @@ def array_ufunc(
 
 
 def _is_external(operand: Any) -> bool:
-    """Whether an operand is of a library with operators of its own, other than NumPy."""
+    """Whether an operand is of a library, or of a subclass of NumPy's array, with an ``__array_ufunc__`` of its own."""
     kind = type(operand)
-    return (
-        kind is not usm_ndarray
-        and kind.__module__ not in ("builtins", "numpy")
-        and hasattr(operand, "__array_ufunc__")
-        and not isinstance(operand, (np.ndarray, np.generic))
-    )
+    if kind is usm_ndarray or kind.__module__ in ("builtins", "numpy"):
+        return False
+    own = getattr(kind, "__array_ufunc__", None)
+    return own is not None and own is not np.ndarray.__array_ufunc__ and not isinstance(operand, np.generic)
 
 
 def _arrays(value: Any) -> list[usm_ndarray]:

@@ -22,5 +22,5 @@ pub(crate) use numpy::{asnumpy, from_numpy, to_numpy};
 pub(super) use numpy::{bits_of, narrow_view};
 pub(crate) use object::asarray;
 pub(super) use object::{array_from, on_host};
-pub(super) use source::{Source, is_numpy};
+pub(super) use source::{Source, has_own_operators, is_numpy};
 pub(super) use wanted::Wanted;

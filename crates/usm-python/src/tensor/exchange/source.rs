@@ -137,6 +137,22 @@ pub(in crate::tensor) fn is_numpy(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     object.hasattr(intern!(object.py(), "__array_interface__"))
 }
 
+/// Whether the operators of a NumPy array come before ours, since its class adds a mask, units or rules to the elements. Such a class
+/// has an `__array_ufunc__` of its own, as NEP 13 says, or else a higher `__array_priority__` than plain arrays.
+pub(in crate::tensor) fn has_own_operators(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let py = object.py();
+    // A method of C, and not of Python, is the one of `numpy.ndarray` and of NumPy's numbers.
+    if let Some(method) = object.get_type().getattr_opt(intern!(py, "__array_ufunc__"))?
+        && !method.hasattr(intern!(py, "__objclass__"))?
+    {
+        return Ok(true);
+    }
+    match object.getattr_opt(intern!(py, "__array_priority__"))? {
+        Some(priority) => Ok(priority.extract::<f64>().is_ok_and(|priority| priority > 0.0)),
+        None => Ok(false),
+    }
+}
+
 /// The refusal of an object without elements.
 pub(super) fn no_elements(name: &str, object: &Bound<'_, PyAny>) -> PyErr {
     let found = type_name(object);
