@@ -441,7 +441,7 @@ stop.set()
 
 
 @pytest.mark.lengthy
-@BACKENDS
+@pytest.mark.parametrize("backend", ["sycl"])
 @pytest.mark.indifferent
 def test_conversions(backend, monkeypatch):
     """What is done by host code, element by element or at one go."""

@@ -93,20 +93,16 @@ def test_the_package_is_strictly_typed(tmp_path):
     assert code == 0, output
 
 
-def test_correct_use_is_accepted(tmp_path):
-    (tmp_path / "use.py").write_text(USE)
-    code, output = run("mypy", "--strict", "use.py", cwd=tmp_path)
-    assert code == 0, output
-
-
-def test_types_where_they_are_used(tmp_path):
-    code, output = run("mypy", "--strict", str(pathlib.Path(__file__).parent / "typed_use.py"), cwd=tmp_path)
-    assert code == 0, output
-
-
-def test_misuse_is_found(tmp_path):
+def test_use_is_accepted_and_misuse_is_found(tmp_path):
     lines = ["import usm", "import usm.memory as um", "import usm.tensor as ut", *MISUSE]
     (tmp_path / "misuse.py").write_text("\n".join(lines) + "\n")
-    _, output = run("mypy", "--strict", "misuse.py", cwd=tmp_path)
+    (tmp_path / "use.py").write_text(USE)
+    _, output = run(
+        "mypy", "--strict", "misuse.py", "use.py", str(pathlib.Path(__file__).with_name("typed_use.py")), cwd=tmp_path
+    )
+    errors = [line for line in output.splitlines() if ": error" in line]
+    assert all(line.startswith("misuse.py:") for line in errors) and "in 1 file (checked 3 source files)" in output, (
+        output
+    )
     for number, line in enumerate(lines, start=1):
         assert (f"misuse.py:{number}: error" in output) == (line in MISUSE), f"{line}\n{output}"
