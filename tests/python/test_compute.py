@@ -777,9 +777,16 @@ def test_means_are_numpys_own(numpy, host_queue, dtype):
                 assert (found.dtype, found.tobytes()) == (expected.dtype, expected.tobytes())
 
 
-def test_subclasses_of_int_are_integers_of_any_size(made):
+def test_integers_of_any_size_are_operands(made):
     class Number(int):
         pass
 
     a, n = made([1.0, 2])
-    assert (a + Number(2**70)).tolist() == (n + 2**70).tolist()
+    for large in (2**70, Number(2**70)):
+        assert (a + large).tolist() == (n + 2**70).tolist()
+        assert (large * a).tolist() == (2**70 * n).tolist()
+    with pytest.raises(OverflowError):
+        a + 10**400
+    integers, _ = made([1, 2])
+    with pytest.raises(OverflowError):
+        integers + 2**70

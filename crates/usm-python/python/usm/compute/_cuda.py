@@ -86,6 +86,11 @@ class CupyProvider(_CudaProvider):
     def make_stream(self, pointer: int, ordinal: int) -> Any:
         return self.cupy.cuda.Stream.from_external(_Pointer(pointer))
 
+    def find(self, part: str, name: str) -> Callable[..., Any] | None:
+        theirs = super().find(part, name)
+        takes_numbers = theirs is not None and not part and FUNCTIONS[name].kind == "binary"
+        return _with_any_integer(theirs) if takes_numbers else theirs
+
     def order(self, operands: tuple[Any, ...]) -> Any:
         return _OnCupyStream(self, *_cuda_stream(first(operands)))
 
@@ -112,6 +117,20 @@ class CupyProvider(_CudaProvider):
         strides = None if is_dense else [stride // itemsize for stride in value.strides]
         array = _adopt(value, value.data.ptr, value.shape, strides, value.dtype.str, first(operands))
         return self.beside(array, operands)
+
+
+def _with_any_integer(theirs: Plain) -> Plain:
+    """A function of two operands that takes integers of more than 64 bits beside real and complex numbers, too."""
+
+    def compute(x1: Any, x2: Any, **keywords: Any) -> Any:
+        try:
+            return theirs(x1, x2, **keywords)
+        except OverflowError:
+            if all(isinstance(x, int) or x.dtype.kind not in "fc" for x in (x1, x2)):
+                raise
+        return theirs(*(float(x) if isinstance(x, int) else x for x in (x1, x2)), **keywords)
+
+    return compute
 
 
 class _Pointer:
