@@ -180,6 +180,8 @@ class TorchProvider(_CudaProvider):
             raise Missing("found a PyTorch that is built without CUDA, allowed on this memory is one with it")
         # What PyTorch's own functions of streams call: an object for each stream takes longer than all the rest.
         self.get_stream, self.set_stream = torch._C._cuda_getCurrentStream, torch._C._cuda_setStream
+        self.get_device = torch._C._cuda_getDevice
+        torch.cuda.init()  # which the last function does not do
         self.typestrs = {getattr(torch, name): result_type(name).str for name in _OF_TORCH}
         # PyTorch's own functions of NumPy's names have other defaults.
         self.module = self.namespace
@@ -234,8 +236,11 @@ class TorchProvider(_CudaProvider):
 
     def writes(self, out: usm_ndarray, operands: tuple[Any, ...]) -> bool:
         # Where the dtypes differ it casts by rules of its own.
-        arrays = [operand for operand in operands if type(operand) is usm_ndarray]
-        return _is_theirs(out) and all(array.dtype == out.dtype for array in arrays)
+        dtype = out.dtype
+        for operand in operands:
+            if type(operand) is usm_ndarray and operand.dtype != dtype:
+                return False
+        return _is_theirs(out)
 
     def ours(self, value: Any, operands: tuple[Any, ...]) -> Any:
         if not isinstance(value, self.torch.Tensor):
@@ -273,18 +278,17 @@ class _OnTorchStream:
 
     def __enter__(self) -> None:
         # Each device has a current stream; to set it makes the device the current one.
-        self.device = self.provider.torch.cuda.current_device()
-        self.before = self.provider.get_stream(self.ordinal)
-        self.set(self.stream)
+        provider = self.provider
+        self.device = provider.get_device()
+        self.before = provider.get_stream(self.ordinal)
+        number, device, kind = self.stream
+        provider.set_stream(stream_id=number, device_index=device, device_type=kind)
 
     def __exit__(self, *error: Any) -> None:
-        self.set(self.before)
+        number, device, kind = self.before
+        self.provider.set_stream(stream_id=number, device_index=device, device_type=kind)
         if self.device != self.ordinal:
             self.provider.torch.cuda.set_device(self.device)
-
-    def set(self, stream: tuple[int, int, int]) -> None:
-        stream_id, device_index, device_type = stream
-        self.provider.set_stream(stream_id=stream_id, device_index=device_index, device_type=device_type)
 
 
 #: The dtypes of PyTorch that the interface of CUDA has; bfloat16 goes as int16.
@@ -296,7 +300,7 @@ _OF_TORCH = (
 
 def _is_theirs(array: usm_ndarray) -> bool:
     """Whether PyTorch can have the array: neither with negative strides nor in memory of other kinds."""
-    return array.usm_type == "device" and all(stride >= 0 for stride in array.strides)
+    return array.usm_type == "device" and min(array.strides, default=0) >= 0
 
 
 def _logsumexp(theirs: Plain) -> Plain:

@@ -28,7 +28,7 @@ def _is_apart(out: usm_ndarray, operand: Any) -> bool:
     """Whether an operand lies exactly where `out` does, or nowhere near."""
     if type(operand) is not usm_ndarray or operand is out:
         return True
-    if (operand._pointer, operand.shape, operand.strides) == (out._pointer, out.shape, out.strides):
+    if operand._pointer == out._pointer and operand.shape == out.shape and operand.strides == out.strides:
         return True
     (begin, end), (first, last) = out._byte_bounds, operand._byte_bounds
     return end <= first or last <= begin
