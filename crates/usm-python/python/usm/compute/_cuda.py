@@ -88,8 +88,9 @@ class CupyProvider(_CudaProvider):
 
     def find(self, part: str, name: str) -> Callable[..., Any] | None:
         theirs = super().find(part, name)
-        takes_numbers = theirs is not None and not part and FUNCTIONS[name].kind == "binary"
-        return _with_any_integer(theirs) if takes_numbers else theirs
+        if theirs is None or part or FUNCTIONS[name].kind != "binary":
+            return theirs
+        return _with_any_integer(theirs)
 
     def order(self, operands: tuple[Any, ...]) -> Any:
         return _OnCupyStream(self, *_cuda_stream(first(operands)))

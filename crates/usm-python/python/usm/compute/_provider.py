@@ -60,9 +60,13 @@ class Provider:
         raise NotImplementedError
 
 
+def _has_parts(value: Any) -> bool:
+    return isinstance(value, (tuple, list))
+
+
 def results(value: Any, ours: Callable[[Any], Any]) -> Any:
     """A result with each array in it converted. Named tuples keep their type."""
-    if not isinstance(value, (tuple, list)):
+    if not _has_parts(value):
         return ours(value)
     kind = value.__class__
     items = [results(part, ours) for part in value]
