@@ -18,7 +18,7 @@ use usm_memory::usm_core::{
 };
 use usm_memory::{Copy2d, Dependency, Transfer, UsmBuffer};
 
-const SCHEDULES_HOST: u64 = 4_000;
+const SCHEDULES_HOST: u64 = 9_000;
 const SCHEDULES_SYCL: u64 = 1_000;
 const LEN: usize = 96;
 
