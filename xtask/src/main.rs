@@ -56,7 +56,7 @@ enum Task {
         #[arg(long, requires = "device")]
         pack: bool,
     },
-    /// Run the checks of continuous integration: formatting, clippy, docs, `test --peers`, the wheel's checks
+    /// Run the checks of continuous integration: formatting, clippy, docs, `test --peers`, Miri
     Ci,
     /// Report the SYCL runtime and the devices, or the tried places
     Doctor {

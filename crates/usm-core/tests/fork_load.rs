@@ -12,7 +12,7 @@ use usm_core::{Context, Event, Queue, QueueProperties, Runtime, RuntimeOptions, 
 
 /// `cargo xtask verify` forks 1,000.
 fn count() -> usize {
-    forks::number(300)
+    forks::number(100)
 }
 
 fn runtime() -> Runtime {

@@ -17,7 +17,7 @@ use usm_memory::{MemoryResource, UsmBuffer};
 
 /// `cargo xtask verify` forks 1,000.
 fn count() -> usize {
-    forks::number(300)
+    forks::number(100)
 }
 
 fn queue() -> Queue {

@@ -3,11 +3,13 @@
 use crate::failure::Outcome;
 use crate::project::{Project, openly};
 
+/// All features of all crates, as on docs.rs.
+pub(super) const ALL_FEATURES: &str = "usm-core/testing,usm-array/ndarray,usm-python/svg";
+
 /// Builds `target/doc`.
 pub(crate) fn run(project: &Project) -> Outcome<()> {
     let doc = project.cargo_with_python()?.args(["doc", "--quiet", "--locked"]);
-    openly(
-        doc.args(["--workspace", "--no-deps", "--features", "usm-array/ndarray,usm-python/svg"])
-            .env("RUSTDOCFLAGS", "-D warnings"),
-    )
+    let doc =
+        doc.args(["--workspace", "--exclude", "usm-pyext-example", "--no-deps", "--features", ALL_FEATURES]);
+    openly(doc.env("RUSTDOCFLAGS", "-D warnings"))
 }

@@ -9,7 +9,7 @@ use crate::python::{MAKE, Venv};
 const MANIFEST: &str = "crates/usm-python/Cargo.toml";
 
 /// The example of an extension, seen from the root.
-pub(crate) const EXTENSION_MANIFEST: &str = "examples/pyext/Cargo.toml";
+const EXTENSION_MANIFEST: &str = "examples/pyext/Cargo.toml";
 
 /// The moment written into every build, so that the same sources give the same bytes: the first one
 /// that a zip file can express, 1980-01-01.
@@ -25,11 +25,9 @@ pub(crate) fn build_quick(project: &Project) -> Outcome<PathBuf> {
     maturin(project, MANIFEST, "wheels-quick", &["--profile", "quick", "--compression-level", "1"])
 }
 
-/// Builds the wheel of the example of an extension: a workspace of its own, in the folder of this one, where crates of others may be
-/// built already.
+/// Builds the wheel of the example of an extension, for tests. With the features of our wheel, it needs none of our crates once more.
 pub(crate) fn build_extension(project: &Project) -> Outcome<PathBuf> {
-    let target = project.target().display().to_string();
-    let options = ["--profile", "dev", "--compression-level", "1", "--target-dir", &target];
+    let options = ["--profile", "quick", "--compression-level", "1", "--features", "usm-python/svg"];
     maturin(project, EXTENSION_MANIFEST, "wheels-pyext", &options)
 }
 

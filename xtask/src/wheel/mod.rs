@@ -4,5 +4,5 @@ mod build;
 mod contents;
 mod name;
 
-pub(crate) use build::{EXTENSION_MANIFEST, build, build_extension, build_quick};
+pub(crate) use build::{build, build_extension, build_quick};
 pub(crate) use contents::{Contents, problems};

@@ -65,15 +65,6 @@ impl Peers {
     }
 }
 
-/// The wheel that the tests run on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Build {
-    /// Built fast, for tests alone
-    Quick,
-    /// As it would be published
-    Released,
-}
-
 /// The wheel, and the one of the example of an extension.
 struct Wheels {
     usm: PathBuf,
@@ -81,12 +72,8 @@ struct Wheels {
 }
 
 impl Wheels {
-    fn build(project: &Project, build: Build) -> Outcome<Self> {
-        let usm = match build {
-            Build::Quick => wheel::build_quick(project)?,
-            Build::Released => wheel::build(project)?,
-        };
-        Ok(Self { usm, extension: wheel::build_extension(project)? })
+    fn build(project: &Project) -> Outcome<Self> {
+        Ok(Self { usm: wheel::build_quick(project)?, extension: wheel::build_extension(project)? })
     }
 }
 
@@ -94,19 +81,19 @@ impl Wheels {
 pub(crate) fn run(project: &Project, peers: Peers, packages: &[String]) -> Outcome<()> {
     let mut steps = Steps::default();
     let outcome = match packages {
-        [] => all(project, peers, Build::Quick, &mut steps),
+        [] => all(project, peers, &mut steps),
         _ => some(project, peers, packages, &mut steps),
     };
     steps.finish(outcome)
 }
 
 /// Runs all tests as steps of a bigger command. They stop at the first step that fails.
-pub(super) fn all(project: &Project, peers: Peers, build: Build, steps: &mut Steps) -> Outcome<()> {
+pub(super) fn all(project: &Project, peers: Peers, steps: &mut Steps) -> Outcome<()> {
     let [for_venvs, for_wheel] = [project.again()?, project.again()?];
     // The packages come over the network while the compiler has the cores, and the linker of the wheel leaves a core free for long.
     let wheels = thread::scope(|scope| {
         let venvs = scope.spawn(move || prepare(&for_venvs, peers));
-        let wheels = scope.spawn(move || Wheels::build(&for_wheel, build));
+        let wheels = scope.spawn(move || Wheels::build(&for_wheel));
         let run = || {
             steps.step("build of the Rust tests", || rust::build(project))?;
             steps.step("packages for Python, begun at the start", || joined(venvs))?;
@@ -133,7 +120,7 @@ fn some(project: &Project, peers: Peers, packages: &[String], steps: &mut Steps)
     for package in packages {
         if package == PYTHON_CRATE {
             steps.step("stand-in of the CUDA driver", || rust::build_stand_in(project))?;
-            let wheels = steps.step("wheels", || Wheels::build(project, Build::Quick))?;
+            let wheels = steps.step("wheels", || Wheels::build(project))?;
             wheel_tests(project, peers, &wheels, [&sycl, &bare], steps)?;
         } else {
             steps.step(&format!("tests of {package}"), || rust::tests_of(project, &sycl, package))?;
@@ -173,12 +160,17 @@ fn wheel_tests(
         Ok(())
     })?;
     steps.step("pytest on the stand-in of the CUDA driver", || Tests::stand_in(project, sycl).run())?;
-    for (name, folder) in [("pytest", WHEEL_TESTS), ("pytest of the extension", EXTENSION_TESTS)] {
-        steps.step(&format!("{name} with SYCL"), || Tests::with_sycl(project, sycl, folder, peers).run())?;
-        steps.step(&format!("{name} without SYCL and NumPy"), || {
-            Tests::without_sycl(project, bare, folder).run()
-        })?;
-    }
+    // What passed on the host backend does not run again.
+    let passed = project.target().join("passed-without-sycl").display().to_string();
+    let bare_tests = |folder| Tests::without_sycl(project, bare, folder);
+    let (kernels, value) = rust::SCALAR_KERNELS;
+    let sycl_tests = |folder| Tests::with_sycl(project, sycl, folder, peers).env(kernels, value);
+    steps.step("pytest without SYCL and NumPy", || {
+        bare_tests(WHEEL_TESTS).args(&["--write-passed", &passed]).run()
+    })?;
+    steps.step("pytest with SYCL", || sycl_tests(WHEEL_TESTS).args(&["--leave-out", &passed]).run())?;
+    steps.step("pytest of the extension without SYCL and NumPy", || bare_tests(EXTENSION_TESTS).run())?;
+    steps.step("pytest of the extension with SYCL", || sycl_tests(EXTENSION_TESTS).run())?;
     steps.step("example with SYCL", || quietly(example(project, sycl)).map(drop))?;
     steps.step("example without SYCL", || quietly(python::hide_sycl(example(project, bare))).map(drop))
 }

@@ -8,17 +8,13 @@ use crate::failure::Outcome;
 use crate::project::{Project, openly, quietly};
 use crate::python::Venv;
 
-/// The crates that are libraries for others and must work without their default features; with the test backends.
-pub(in crate::tasks) const LIBRARIES: &str =
-    "-p sycl-sys -p usm-core -p usm-memory -p usm-array --features usm-core/testing";
-
 /// The crates whose tests run on each device, with the test backends.
 pub(in crate::tasks) const DEVICE_LIBRARIES: &str =
     "-p usm-core -p usm-memory -p usm-array --features usm-core/testing,usm-array/ndarray,usm-array/svg";
 
-/// The layer over Python has no Rust tests: a test program would have to link libpython.
-const ALL_BUT_PYTHON: &str =
-    "--workspace --exclude usm-python --features usm-core/testing,usm-array/ndarray,usm-array/svg";
+/// The layers over Python have no Rust tests: a test program would have to link libpython.
+const TESTED: &str = "--workspace --exclude usm-python --exclude usm-pyext-example \
+     --features usm-core/testing,usm-array/ndarray,usm-array/svg";
 
 /// The features of single crates that their tests need.
 const FEATURES: [(&str, &str); 2] = [("usm-memory", "svg"), ("usm-array", "ndarray,svg")];
@@ -27,7 +23,7 @@ const FEATURES: [(&str, &str); 2] = [("usm-memory", "svg"), ("usm-array", "ndarr
 pub(in crate::tasks) const DRIVER: &str = "USM_CUDA_DRIVER";
 pub(in crate::tasks) const STAND_IN: &str = "libcuda_loopback.so";
 
-/// The SYCL CPU device compiles kernels without its vectorizer, which takes less time. pytest and `cargo xtask verify strict` have the
+/// The SYCL CPU device compiles kernels without its vectorizer, which takes less time. Parts of `cargo xtask verify` have the
 /// kernels that users get.
 pub(super) const SCALAR_KERNELS: (&str, &str) = ("CL_CONFIG_CPU_VECTORIZER_MODE", "1");
 
@@ -39,12 +35,12 @@ const PROGRAM_LIMIT: (&str, &str) = ("USM_TEST_LIMIT_S", "1200");
 
 /// Builds all tests.
 pub(super) fn build(project: &Project) -> Outcome<()> {
-    openly(runner(project).args(ALL_BUT_PYTHON.split(' ')).arg("--no-run"))
+    openly(runner(project).args(TESTED.split(' ')).arg("--no-run"))
 }
 
 /// Runs all tests, with these variables.
 pub(in crate::tasks) fn tests(project: &Project, venv: &Venv<'_>, variables: &[(&str, &str)]) -> Outcome<()> {
-    let tests = with_devices(project, runner(project).args(ALL_BUT_PYTHON.split(' ')), venv);
+    let tests = with_devices(project, runner(project).args(TESTED.split(' ')), venv);
     openly(variables.iter().fold(tests, |tests, (name, value)| tests.env(name, value)))
 }
 
@@ -67,7 +63,7 @@ fn of_package<'p>(command: Cmd<'p>, package: &str) -> Cmd<'p> {
 pub(super) fn doctests(project: &Project, venv: &Venv<'_>, package: Option<&str>) -> Outcome<()> {
     let doctests = project.cargo().args(["test", "--quiet", "--locked", "--doc"]);
     let doctests = match package {
-        None => doctests.args(ALL_BUT_PYTHON.split(' ')),
+        None => doctests.args(TESTED.split(' ')),
         Some(package) => of_package(doctests, package),
     };
     openly(require_sycl(doctests, venv))

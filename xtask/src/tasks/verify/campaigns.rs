@@ -57,6 +57,7 @@ pub(super) fn drops(project: &Project, _: &Options, steps: &mut Steps) -> Outcom
         steps.step(&format!("drops in Rust, USM_STRICT_DEVICE={strict}"), || {
             let venv = venv(project)?;
             let tests = ["test", "--release", "--locked", "-p", "usm-memory", "--test", "random_drops"];
+            let tests = [&tests[..], &["--test", "drop_after_submit"]].concat();
             let tests = require_sycl(project.cargo().args(tests), &venv).env(DROPS.0, DROPS.1);
             openly_for_long(tests.env("USM_STRICT_DEVICE", strict))
         })?;

@@ -3,8 +3,9 @@
 use super::Options;
 use crate::failure::{Failure, Outcome};
 use crate::project::{Project, openly};
-use crate::python::{ARRAY_API_SUITE, HEAVY_PEERS, PEERS, PYTEST, SYCL, TYPES, Venv};
+use crate::python::{ARRAY_API_SUITE, HEAVY_PEERS, NVRTC, PEERS, PYTEST, SYCL, TYPES, Venv};
 use crate::report::Steps;
+use crate::tasks::dist;
 use crate::tasks::test::python::{Tests, WHEEL_TESTS};
 use crate::tasks::test::{Peers, pythons, rust};
 use crate::wheel;
@@ -20,6 +21,11 @@ const STRICT: (&str, &str) = ("USM_STRICT_DEVICE", "1");
 const POCL: [(&str, &str); 2] = [("USM_SYCL_AUTOCONFIG", "0"), ("OCL_ICD_FILENAMES", "libpocl.so.2")];
 
 pub(super) fn features(project: &Project, _: &Options, steps: &mut Steps) -> Outcome<()> {
+    steps.step("clippy without default features", || {
+        let clippy =
+            project.cargo().args(["clippy", "--quiet", "--locked"]).args(WITHOUT_DEFAULTS.split(' '));
+        openly(clippy.args(["-p", "usm-array", "--all-targets", "--", "-D", "warnings"]))
+    })?;
     steps.step("Rust tests without default features", || {
         openly(rust::runner(project).args(WITHOUT_DEFAULTS.split(' ')))
     })
@@ -45,6 +51,17 @@ pub(super) fn pocl(project: &Project, _: &Options, steps: &mut Steps) -> Outcome
 pub(super) fn pythons(project: &Project, _: &Options, steps: &mut Steps) -> Outcome<()> {
     let wheel = steps.step("wheel", || wheel::build_quick(project))?;
     pythons::all(project, &wheel, steps)
+}
+
+/// The wheel as it would be published, and the kernels that users get.
+pub(super) fn published(project: &Project, _: &Options, steps: &mut Steps) -> Outcome<()> {
+    steps.step("build and contents of the wheel", || dist::run(project))?;
+    steps.step("pytest", || {
+        let venv = Venv::ensure(project, "venv")?;
+        venv.require(&[PYTEST, TYPES, SYCL, NVRTC, PEERS].concat())?;
+        venv.install_wheel(&wheel::build(project)?)?;
+        Tests::with_sycl(project, &venv, WHEEL_TESTS, Peers::Light).run()
+    })
 }
 
 pub(super) fn peers(project: &Project, _: &Options, steps: &mut Steps) -> Outcome<()> {

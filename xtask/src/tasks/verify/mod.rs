@@ -47,7 +47,7 @@ struct Part {
 }
 
 /// The parts, the shortest first.
-const PARTS: [Part; 14] = [
+const PARTS: [Part; 15] = [
     Part {
         name: "miri",
         checks: "no undefined behaviour in unit tests of usm-memory and usm-array",
@@ -63,7 +63,16 @@ const PARTS: [Part; 14] = [
         checks: "each module of kernels builds on the SYCL device",
         run: matrix::modules,
     },
-    Part { name: "features", checks: "the Rust tests without default features", run: matrix::features },
+    Part {
+        name: "features",
+        checks: "clippy and the Rust tests without default features",
+        run: matrix::features,
+    },
+    Part {
+        name: "published",
+        checks: "the wheel as published: its contents, and its tests with kernels as users get them",
+        run: matrix::published,
+    },
     Part { name: "strict", checks: "all tests with `USM_STRICT_DEVICE=1`", run: matrix::strict },
     Part { name: "pythons", checks: "the wheel on each other Python that is found", run: matrix::pythons },
     Part {
