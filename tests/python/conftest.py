@@ -14,7 +14,6 @@ import usm.tensor
 
 from support import requirements
 from support.cuda import Driver
-from support.elsewhere import is_on_host_backend
 
 # Hooks: every test is checked for leaks, and none runs twice; fixtures of other libraries.
 pytest_plugins = ["support.computing", "support.elsewhere", "support.leaks", "support.peers"]
@@ -57,7 +56,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     where the same test comes with device memory, too."""
     for item in items:
         parameters = item.callspec.params if hasattr(item, "callspec") else {}
-        on_host_backend = is_on_host_backend(item)
+        on_host_backend = requirements.is_on_host_backend(item)
         of_another_kind = parameters.get("usm_type", "device") != "device"
         on_host_backend |= item.get_closest_marker("lengthy") is not None and "sycl" not in parameters.values()
         if of_another_kind or (on_host_backend and "sycl_queue" not in getattr(item, "fixturenames", ())):

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from .requirements import is_on_host_backend
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("usm")
@@ -42,9 +44,3 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left_out = {item for item in items if item.nodeid in passed and is_on_host_backend(item)}
     config.hook.pytest_deselected(items=[item for item in items if item in left_out])
     items[:] = [item for item in items if item not in left_out]
-
-
-def is_on_host_backend(item: pytest.Item) -> bool:
-    """Whether the parameters of a test name the host backend."""
-    parameters = item.callspec.params if hasattr(item, "callspec") else {}
-    return "host" in (parameters.get("queue"), parameters.get("backend"))

@@ -41,6 +41,12 @@ def missing(what: str, why: str, *, required: bool) -> None:
     pytest.skip(f"{what} is missing: {why}")
 
 
+def is_on_host_backend(item: pytest.Item) -> bool:
+    """Whether the parameters of a test name the host backend."""
+    parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    return "host" in (parameters.get("queue"), parameters.get("backend"))
+
+
 @functools.cache  # asked for by nearly every test
 def device_of(backend: str) -> usm.SyclDevice:
     """The first device of `backend` ("host" or "sycl")."""

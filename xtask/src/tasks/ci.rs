@@ -18,17 +18,16 @@ pub(crate) fn run(project: &Project) -> Outcome<()> {
 
 fn all(project: &Project, steps: &mut Steps) -> Outcome<()> {
     let peers = Peers::Light;
-    let beside = project.again()?;
+    let [for_packages, for_miri] = [project.again()?, project.again()?];
     thread::scope(|scope| {
-        // Each takes one core, and some checks of the sources leave one free.
-        let begun = scope.spawn(move || {
-            test::prepare(&beside, peers)?;
-            verify::miri_in_gate(&beside)
-        });
+        // Packages come over the network, and Miri has one thread: both leave a core to what runs beside.
+        let packages = scope.spawn(move || test::prepare(&for_packages, peers));
         sources(project, steps)?;
-        steps.step("packages for Python, and Miri, begun at the start", || test::joined(begun))
-    })?;
-    test::all(project, peers, steps)
+        steps.step("packages for Python, begun at the start", || test::joined(packages))?;
+        let miri = scope.spawn(move || verify::miri_in_gate(&for_miri));
+        test::all(project, peers, steps)?;
+        steps.step("Miri, begun before the build of the Rust tests", || test::joined(miri))
+    })
 }
 
 /// The checks that run no test.
