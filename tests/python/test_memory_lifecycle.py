@@ -83,6 +83,7 @@ END = {
 }
 
 
+@pytest.mark.any_memory
 @pytest.mark.parametrize("end", END.values(), ids=END)
 def test_the_interpreter_ends(queue, usm_type, end):
     code = f"""

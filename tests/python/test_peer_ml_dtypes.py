@@ -48,6 +48,7 @@ def test_dtypes_are_those_of_numpy(dtype):
         assert getattr(limits, name) == float(getattr(expected, name)), name
 
 
+@pytest.mark.any_memory
 @pytest.mark.parametrize("other", ["float16", "float32", "float64", *NARROW])
 def test_casts_of_every_number(dtype, other, at):
     theirs = every(dtype)
@@ -56,6 +57,7 @@ def test_casts_of_every_number(dtype, other, at):
     check_bits(ut.astype(ut.asarray(theirs, **at), other), expected)
 
 
+@pytest.mark.any_memory
 @pytest.mark.parametrize("source", ["float32", "float64", "float16"])
 def test_casts_to_them(dtype, source, at):
     numbers = np.array(edges(dtype.name), "float32")

@@ -374,16 +374,14 @@ DPNP_COMPUTE = Suite(
 )
 
 
-LONG = pytest.mark.skipif(
-    not requirements.REQUIRE_ALL_PEERS, reason="it takes minutes: cargo xtask verify peers runs it"
-)
+LONG = pytest.mark.skipif(not requirements.REQUIRE_ALL_PEERS, reason="it takes long: cargo xtask verify peers runs it")
 
 
 @pytest.mark.parametrize(
     ("suite", "least"),
     [
         pytest.param(DPCTL, 1000, id="dpctl"),
-        pytest.param(DPNP, 2000, id="dpnp"),
+        pytest.param(DPNP, 2000, id="dpnp", marks=LONG),
         pytest.param(BESIDE_DPCTL, 2000, id="dpnp_beside_dpctl", marks=LONG),
         pytest.param(DPNP_COMPUTE, 8900, id="dpnp_compute", marks=LONG),
     ],

@@ -102,7 +102,8 @@ impl<'p> Venv<'p> {
         }
         say(&format!("installing {} (once)", requirements.join(", ")));
         let wanted = record.with(requirements);
-        quietly(self.pip_install().args(options).args(&wanted))?;
+        // Python compiles what it imports, which is a fourth of what pip would compile.
+        quietly(self.pip_install().arg("--no-compile").args(options).args(&wanted))?;
         let mut installed = self.installed()?;
         // Our wheel comes and goes by itself, see `install_wheel`.
         installed.remove("usm");
