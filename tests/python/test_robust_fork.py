@@ -194,7 +194,7 @@ def test_multiprocessing_with_fork():
 
 
 # How many children are forked beside each activity: `cargo xtask verify` forks 1,000.
-FORKS = int(os.environ.get("USM_TEST_FORKS", "20"))
+FORKS = int(os.environ.get("USM_TEST_FORKS", "10"))
 
 BESIDE = (
     FORK

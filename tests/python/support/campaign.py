@@ -1,4 +1,4 @@
-"""How much a campaign tries: 200 random examples of a property and a few orders, or with ``USM_HYPOTHESIS=verify``
+"""How much a campaign tries: 100 random examples of a property and a few orders, or with ``USM_HYPOTHESIS=verify``
 10,000 examples and all orders."""
 
 import os
@@ -6,7 +6,7 @@ import os
 from hypothesis import HealthCheck, settings
 
 IS_VERIFYING = os.environ.get("USM_HYPOTHESIS") == "verify"
-EXAMPLES = 10_000 if IS_VERIFYING else 200
+EXAMPLES = 10_000 if IS_VERIFYING else 100
 
 # No deadlines, since other processes share the machine; no database, so that a run depends on nothing but its seed.
 campaign = settings(
