@@ -21,6 +21,8 @@ VERSION = 1
 # The other libraries of the table of the performance page, in this order.
 OTHERS = ["NumPy", "dpnp", "dpctl", "ndarray", "C", "limit"]
 DEVICE_OTHERS = ["CuPy", "PyTorch"]
+# Contenders of ours whose arithmetic is that of a library are named so.
+OURS_WITH = "usm with "
 
 
 @dataclass
@@ -128,7 +130,23 @@ def by_case(report: Report) -> str:
         into.append([f"`{case.name}`", *others, verdict.limit or "–", bound, ours, state])
     head = ["case", *DEVICE_OTHERS, "limit", "goal", "ours", ""]
     text = f"## Parts of the speed of a plain copy or fill of as many bytes\n\n{table(head, parts)}" if parts else ""
-    return text + (f"## Times\n\n{table(head, times)}" if times else "")
+    text += f"## Times\n\n{table(head, times)}" if times else ""
+    return text + by_provider(report)
+
+
+def by_provider(report: Report) -> str:
+    """The goals on arithmetic, case by case, beside the library that computes."""
+    cases, found = {case.name: case for case in report.cases}, []
+    for verdict in report.verdicts:
+        case = cases.get(verdict.case)
+        provider = verdict.contender.removeprefix(OURS_WITH)
+        if verdict.state is State.LEFT_OUT or case is None or provider == verdict.contender:
+            continue
+        times = [took(case, case.contender(name)) for name in (provider, verdict.contender)]
+        cells = ["–"] * 4 if report.smoke else [*times, verdict.found, verdict.state.value]
+        found.append([f"`{case.name}`", provider, verdict.bound, *cells])
+    head = ["case", "library", "goal", "its own arrays", "ours", "found", ""]
+    return f"## Arithmetic by other libraries\n\n{table(head, found)}" if found else ""
 
 
 def of_plain(plain: Contender | None, other: Contender | None) -> str:
