@@ -90,7 +90,7 @@ pub(crate) fn run(project: &Project, peers: Peers, packages: &[String]) -> Outco
 /// Runs all tests as steps of a bigger command. They stop at the first step that fails.
 pub(super) fn all(project: &Project, peers: Peers, steps: &mut Steps) -> Outcome<()> {
     let [for_venvs, for_wheel] = [project.again()?, project.again()?];
-    // The packages come over the network while the compiler has the cores, and the linker of the wheel leaves a core free for long.
+    // The packages come over the network while the compiler has the cores, and two builds fill the gaps of each other.
     let wheels = thread::scope(|scope| {
         let venvs = scope.spawn(move || prepare(&for_venvs, peers));
         let wheels = scope.spawn(move || Wheels::build(&for_wheel));
