@@ -19,7 +19,7 @@ use usm_memory::usm_core::{
 };
 use usm_memory::{Copy2d, Dependency, Transfer, UsmBuffer};
 
-/// Without the variable `USM_TEST_DROPS`, which `cargo xtask verify drops` sets.
+/// The number of schedules, where the variable `USM_TEST_DROPS` has no other. `cargo xtask verify drops` sets it.
 const SCHEDULES_HOST: u64 = 4_000;
 const SCHEDULES_SYCL: u64 = 1_000;
 const LEN: usize = 96;

@@ -2,6 +2,7 @@
 
 A run without SYCL and NumPy writes the names of the tests that passed, and the run with them leaves out those of
 the host backend. Tests that need NumPy or another library are skipped in the first run, and so run in the second.
+A test that another library changes has to run on the queues of SYCL, too, or to have no parameter of the backend.
 """
 
 from pathlib import Path
@@ -18,7 +19,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # With xdist, reports come together in the process that has no number.
+    # With xdist, the process that hands the tests out gets all reports. Only its workers have this attribute.
     if config.getoption("--write-passed") is not None and not hasattr(config, "workerinput"):
         config.pluginmanager.register(_Writer(config.getoption("--write-passed")))
 

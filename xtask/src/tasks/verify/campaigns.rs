@@ -51,14 +51,14 @@ pub(super) fn forks(project: &Project, _: &Options, steps: &mut Steps) -> Outcom
     })
 }
 
-/// The tests of random drops, on a SYCL device, with queues for all device memory and without.
+/// The tests of random drops, and of memory that is dropped after a submit, on a SYCL device, with queues for all device memory and without.
 pub(super) fn drops(project: &Project, _: &Options, steps: &mut Steps) -> Outcome<()> {
     for strict in ["0", "1"] {
         steps.step(&format!("drops in Rust, USM_STRICT_DEVICE={strict}"), || {
             let venv = venv(project)?;
-            let tests = ["test", "--release", "--locked", "-p", "usm-memory", "--test", "random_drops"];
-            let tests = [&tests[..], &["--test", "drop_after_submit"]].concat();
-            let tests = require_sycl(project.cargo().args(tests), &venv).env(DROPS.0, DROPS.1);
+            let tests = project.cargo().args(["test", "--release", "--locked", "-p", "usm-memory"]);
+            let tests = tests.args(["--test", "random_drops", "--test", "drop_after_submit"]);
+            let tests = require_sycl(tests, &venv).env(DROPS.0, DROPS.1);
             openly_for_long(tests.env("USM_STRICT_DEVICE", strict))
         })?;
     }

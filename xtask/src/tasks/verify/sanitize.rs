@@ -21,7 +21,7 @@ const INTERPRETED: [(&str, &[&str], &str); 2] = [
     ("usm-array", &["layout", "--quiet"], "4"),
 ];
 
-/// Takes all numbers that pools can have, which is more than half of the time of the rest.
+/// A test that takes all numbers that pools can have. It needs more time than all others together.
 const NOT_IN_GATE: &[&str] = &["--skip", "pools_for_which_no_number_was_left"];
 
 /// Runs of Miri, each with another order of threads.
