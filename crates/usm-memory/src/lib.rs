@@ -1,8 +1,8 @@
 //! Buffers of SYCL unified shared memory: owned or borrowed, bound to their context, cut into parts without a copy.
 //!
 //! A [`UsmBuffer`] is a byte range of an allocation. Clones and sub-buffers share the memory, which is freed (or the external
-//! owner let go) with the last of them, in the context it came from. Access goes through run-time borrow guards: a conflict is
-//! an `Err`, never a wait.
+//! owner let go) with the last of them, in the context it came from. Views of the user are run-time borrow guards, and
+//! a conflict between two views is an `Err`. All else waits for its turn.
 //!
 //! ```
 //! use usm_memory::UsmBuffer;
@@ -47,7 +47,7 @@
 //! | `malloc_device`, `malloc_host`, `malloc_shared`, `aligned_alloc` | [`UsmBuffer::allocate`], [`UsmBuffer::allocate_aligned`] |
 //! | `free` | dropping the last clone, part and guard |
 //! | `queue::memcpy`, `queue::fill` | [`UsmBuffer::copy_from`], [`UsmBuffer::copy_from_host`], [`UsmBuffer::fill`] |
-//! | the same without `wait`, `handler::depends_on` | [`UsmBuffer::copy_from_async`] and others: a [`Transfer`]; [`Dependency`] |
+//! | the same without `wait`, `handler::depends_on` | [`UsmBuffer::copy_from_async`] and others: a [`Completion`]; their events |
 //! | kernels on USM | [`submit`] with an [`Operand`] for each range; [`UsmBuffer::events`], [`UsmBuffer::wait`] |
 //! | `handler::parallel_for` on USM | [`submit_kernel`] with [`Argument`]s |
 //! | `queue::ext_oneapi_memcpy2d` | [`UsmBuffer::copy_2d_from`] and others with a [`Copy2d`] |
@@ -60,10 +60,9 @@
 #[cfg(test)]
 use test_stacks as _;
 
+mod access;
 mod buffer;
-mod capture;
 mod error;
-mod guard;
 mod live;
 mod plain;
 pub mod resource;
@@ -71,24 +70,23 @@ pub mod snapshot;
 mod transfer;
 mod typed;
 mod usage;
-mod waits;
 
 pub use usm_core;
 
+pub use access::waits::wait_for_others_with;
+pub use access::{
+    BorrowFunctions, Completion, NoWriters, Operand, ReadAccess, ReadGuard, Refused, WriteAccess, WriteGuard,
+    submit, submit_async,
+};
 pub use buffer::{Lease, Ownership, ReturnedMemory, UsmBuffer, live_borrows, pointer_info};
 pub use error::{Error, Result};
-pub use guard::{BorrowFunctions, ReadGuard, Unwritten, WriteGuard};
 pub use live::live_allocations;
 pub use plain::Plain;
 pub use resource::MemoryResource;
 pub use snapshot::snapshot;
-pub use transfer::{
-    Argument, Copy2d, Dependency, HostMemory, HostMemoryMut, Operand, Refused, Transfer, submit,
-    submit_kernel, submit_unseen,
-};
+pub use transfer::{Argument, Copy2d, HostMemory, HostMemoryMut, submit_kernel};
 pub use typed::{TypedBuffer, TypedReadGuard, TypedWriteGuard};
 pub use usm_core::drops::around_waits_in_drops;
-pub use waits::wait_for_others_with;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

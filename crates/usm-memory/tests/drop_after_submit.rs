@@ -17,7 +17,7 @@ use usm_memory::usm_core::testing::{DelayedBackend, Random};
 use usm_memory::usm_core::{
     Context, Device, DeviceType, HostDevice, Queue, QueueProperties, Runtime, UsmKind, live_allocations,
 };
-use usm_memory::{Copy2d, Dependency, Transfer, UsmBuffer};
+use usm_memory::{Completion, Copy2d, UsmBuffer};
 
 /// The number of schedules, where the variable `USM_TEST_DROPS` has no other. `cargo xtask verify drops` sets it.
 const SCHEDULES_HOST: u64 = 4_000;
@@ -32,24 +32,15 @@ fn take<T>(random: &mut Random, from: &mut Vec<T>) -> Option<T> {
 struct Known {
     buffer: UsmBuffer,
     content: Vec<u8>,
-    /// What the next transfer on it comes after.
-    after: Vec<Dependency>,
 }
 
 /// A transfer, with what a download must give.
 enum InFlight {
-    Unit(Transfer),
-    Vector(Transfer<Vec<u8>>, Vec<u8>),
+    Unit(Completion),
+    Vector(Completion<Vec<u8>>, Vec<u8>),
 }
 
 impl InFlight {
-    fn dependency(&self) -> Dependency {
-        match self {
-            Self::Unit(transfer) => transfer.dependency(),
-            Self::Vector(transfer, _) => transfer.dependency(),
-        }
-    }
-
     fn wait(self) {
         match self {
             Self::Unit(transfer) => transfer.wait().unwrap(),
@@ -87,7 +78,7 @@ fn schedule(delayed: &[Arc<DelayedBackend>], devices: &[Device], seed: u64, coun
         let content: Vec<u8> = (0..LEN).map(|_| random.below(256) as u8).collect();
         let buffer = UsmBuffer::allocate(queue, UsmKind::ALL[random.below(3)], LEN).unwrap();
         buffer.copy_from_host(&content, 0).unwrap();
-        buffers.insert(i, Known { buffer, content, after: Vec::new() });
+        buffers.insert(i, Known { buffer, content });
     }
     let mut flights: Vec<InFlight> = Vec::new();
     for _ in 0..12 {
@@ -113,12 +104,6 @@ fn schedule(delayed: &[Arc<DelayedBackend>], devices: &[Device], seed: u64, coun
                 let from = keys[random.below(keys.len())];
                 let mut known = buffers.remove(&to).unwrap();
                 let flight = submit(what, &mut known, buffers.get(&from), &mut random);
-                let dependency = flight.dependency();
-                if let Some(source) = buffers.get_mut(&from) {
-                    // The next writer comes after this reader.
-                    source.after.push(dependency.clone());
-                }
-                known.after.push(dependency);
                 buffers.insert(to, known);
                 if random.below(4) == 0 {
                     counts.dropped += 1;
@@ -150,7 +135,6 @@ fn schedule(delayed: &[Arc<DelayedBackend>], devices: &[Device], seed: u64, coun
 
 /// Submits one transfer that changes or reads `known`, after all that was submitted on its operands.
 fn submit(what: usize, known: &mut Known, source: Option<&Known>, random: &mut Random) -> InFlight {
-    let mut after = known.after.clone();
     let (offset, other) = (random.below(40), random.below(40));
     let len = random.below(LEN - 40);
     match (what, source) {
@@ -158,21 +142,20 @@ fn submit(what: usize, known: &mut Known, source: Option<&Known>, random: &mut R
             let value = random.below(256) as u8;
             known.content[offset..offset + len].fill(value);
             let part = known.buffer.sub_buffer(offset, len).unwrap();
-            InFlight::Unit(part.fill_async(&[value], &after).unwrap())
+            InFlight::Unit(part.fill_async(&[value], &[]).unwrap())
         }
         (6, _) => {
             let bytes: Vec<u8> = (0..len).map(|_| random.below(256) as u8).collect();
             known.content[offset..offset + len].copy_from_slice(&bytes);
             let expected = bytes.clone();
-            InFlight::Vector(known.buffer.copy_from_vec_async(bytes, offset, &after).unwrap(), expected)
+            InFlight::Vector(known.buffer.copy_from_vec_async(bytes, offset, &[]).unwrap(), expected)
         }
         (7, _) => {
             let expected = known.content[offset..offset + len].to_vec();
             let part = known.buffer.sub_buffer(offset, len).unwrap();
-            InFlight::Vector(part.to_vec_async(&after).unwrap(), expected)
+            InFlight::Vector(part.to_vec_async(&[]).unwrap(), expected)
         }
         (8, Some(source)) => {
-            after.extend(source.after.iter().cloned());
             let copy = Copy2d {
                 dst_offset_bytes: offset,
                 dst_pitch_bytes: 11,
@@ -185,21 +168,20 @@ fn submit(what: usize, known: &mut Known, source: Option<&Known>, random: &mut R
                 known.content[to..to + copy.row_bytes]
                     .copy_from_slice(&source.content[from..from + copy.row_bytes]);
             }
-            InFlight::Unit(known.buffer.copy_2d_from_async(&source.buffer, copy, &after).unwrap())
+            InFlight::Unit(known.buffer.copy_2d_from_async(&source.buffer, copy, &[]).unwrap())
         }
         (_, Some(source)) => {
-            after.extend(source.after.iter().cloned());
             known.content[offset..offset + len].copy_from_slice(&source.content[other..other + len]);
             let dst = known.buffer.sub_buffer(offset, len).unwrap();
             let src = source.buffer.sub_buffer(other, len).unwrap();
-            InFlight::Unit(dst.copy_from_async(&src, &after).unwrap())
+            InFlight::Unit(dst.copy_from_async(&src, &[]).unwrap())
         }
         // The source is the buffer itself: its parts may overlap.
         (_, None) => {
             known.content.copy_within(other..other + len, offset);
             let dst = known.buffer.sub_buffer(offset, len).unwrap();
             let src = known.buffer.sub_buffer(other, len).unwrap();
-            InFlight::Unit(dst.copy_from_async(&src, &after).unwrap())
+            InFlight::Unit(dst.copy_from_async(&src, &[]).unwrap())
         }
     }
 }

@@ -32,10 +32,13 @@ fn task(
 
 #[test]
 fn a_wait_that_is_broken_off_loses_nothing() {
-    wait_for_others_with(|event| match BEFORE.fetch_sub(1, Ordering::Relaxed) {
-        0 => Err(Error::Interrupted),
-        _ => Ok(event.wait()?),
-    });
+    wait_for_others_with(
+        |event| match BEFORE.fetch_sub(1, Ordering::Relaxed) {
+            0 => Err(Error::Interrupted),
+            _ => Ok(event.wait()?),
+        },
+        |_| Ok(()),
+    );
     let (delayed, queue) = common::late(1);
     let buffer = common::direct(&queue, UsmKind::Device, 8);
     buffer.submit_fill(&[3]).unwrap();

@@ -18,7 +18,7 @@ use usm_memory::usm_core::{
     Context, Error as CoreError, Event, ExternalHandle, Kernel, KernelArgument, KernelBundle, Queue,
     QueueProperties, Runtime, UsmKind,
 };
-use usm_memory::{Operand, Transfer, UsmBuffer, submit};
+use usm_memory::{Completion, Operand, UsmBuffer, submit};
 
 /// Turns in a short run.
 const TURNS: usize = 1000;
@@ -79,7 +79,7 @@ struct World {
     bundle: Option<KernelBundle>,
     kernels: Vec<Kernel>,
     events: Vec<Event>,
-    transfers: Vec<Transfer>,
+    transfers: Vec<Completion>,
     external: Vec<ExternalHandle>,
 }
 

@@ -67,15 +67,15 @@ const SCENARIOS: [Scenario; 15] = [
     }),
     ("copy across contexts under way", |stage| {
         let there = stage.far.copy_from_async(&stage.near, &[])?;
-        let back = stage.near.copy_from_async(&stage.far, &[there.dependency()])?;
+        let back = stage.near.copy_from_async(&stage.far, there.events())?;
         there.wait()?;
         back.wait()
     }),
     ("a chain of transfers", |stage| {
         let upload = stage.near.copy_from_vec_async((0..64).collect(), 0, &[])?;
-        let copy = stage.shared.copy_from_async(&stage.near, &[upload.dependency()])?;
-        let fill = stage.near.fill_async(&[9], &[copy.dependency()])?;
-        let download = stage.shared.to_vec_async(&[copy.dependency()])?;
+        let copy = stage.shared.copy_from_async(&stage.near, upload.events())?;
+        let fill = stage.near.fill_async(&[9], copy.events())?;
+        let download = stage.shared.to_vec_async(copy.events())?;
         assert_eq!(upload.wait()?, (0..64).collect::<Vec<u8>>());
         copy.wait()?;
         assert_eq!(download.wait()?, (0..64).collect::<Vec<u8>>());
@@ -104,7 +104,7 @@ const SCENARIOS: [Scenario; 15] = [
     ("rows of vectors", |stage| {
         let rows = Copy2d { dst_pitch_bytes: 10, src_pitch_bytes: 7, ..Copy2d::packed(4, 5) };
         let upload = stage.far.copy_2d_from_vec_async(vec![2; 64], rows, &[])?;
-        let download = stage.far.copy_2d_to_vec_async(vec![0; 64], rows, &[upload.dependency()])?;
+        let download = stage.far.copy_2d_to_vec_async(vec![0; 64], rows, upload.events())?;
         upload.wait()?;
         assert_eq!(download.wait()?[..5], [2; 5]);
         Ok(())

@@ -18,27 +18,16 @@ const THREADS: u8 = 8;
 const LEN: usize = 4096;
 const FOR: Duration = Duration::from_millis(1500);
 
-/// What threads did, and how often another one was in the way.
+/// How much the threads did. Nobody gets an error because another one works on the same bytes.
 #[derive(Default)]
 struct Counts {
     done: AtomicUsize,
-    conflicts: AtomicUsize,
 }
 
 impl Counts {
-    /// The result, unless somebody else has borrowed the bytes.
-    fn settle<T>(&self, result: Result<T>) -> Option<T> {
-        match result {
-            Ok(value) => {
-                self.done.fetch_add(1, Ordering::Relaxed);
-                Some(value)
-            }
-            Err(Error::BorrowConflict { .. }) => {
-                self.conflicts.fetch_add(1, Ordering::Relaxed);
-                None
-            }
-            Err(error) => panic!("{error}"),
-        }
+    fn settle<T>(&self, result: Result<T>) -> T {
+        self.done.fetch_add(1, Ordering::Relaxed);
+        result.unwrap_or_else(|error| panic!("{error}"))
     }
 }
 
@@ -59,7 +48,7 @@ fn work(me: u8, queue: &Queue, shared: &[UsmBuffer], counts: &Counts) {
         mine.fill(&[value]).unwrap();
         let scratch = UsmBuffer::allocate(queue, UsmKind::ALL[round % 3], page).unwrap();
         let copy = scratch.copy_from_async(&mine, &[]).unwrap();
-        let download = scratch.to_vec_async(&[copy.dependency()]).unwrap();
+        let download = scratch.to_vec_async(copy.events()).unwrap();
         drop(scratch);
         if round % 2 == 0 {
             copy.wait().unwrap();
@@ -71,8 +60,8 @@ fn work(me: u8, queue: &Queue, shared: &[UsmBuffer], counts: &Counts) {
         let which = &shared[1 + round % (shared.len() - 1)];
         let part = which.sub_buffer(round % 8 * page, page).unwrap();
         match round % 5 {
-            0 => drop(counts.settle(part.fill(&[value]))),
-            1 => drop(counts.settle(part.copy_from(&mine))),
+            0 => counts.settle(part.fill(&[value])),
+            1 => counts.settle(part.copy_from(&mine)),
             2 => {
                 drop(counts.settle(part.copy_from_vec_async(vec![value; page], 0, &[]).map_err(Error::from)))
             }
@@ -82,9 +71,7 @@ fn work(me: u8, queue: &Queue, shared: &[UsmBuffer], counts: &Counts) {
             }
             _ => {}
         }
-        if let Some(bytes) = counts.settle(part.to_vec()) {
-            assert_whole(&bytes);
-        }
+        assert_whole(&counts.settle(part.to_vec()));
     }
 }
 
@@ -106,8 +93,8 @@ fn eight_threads_lose_nothing() {
                 scope.spawn(move || work(me, queue, shared, counts));
             }
         });
-        let (done, conflicts) = (counts.done.into_inner(), counts.conflicts.into_inner());
-        assert!(done > 100 && conflicts > 0, "{done} operations, {conflicts} conflicts on {queue:?}");
+        let done = counts.done.into_inner();
+        assert!(done > 100, "{done} operations on {queue:?}");
         for buffer in &shared {
             buffer.write_range(0..LEN).unwrap();
         }

@@ -6,7 +6,7 @@ use std::fmt;
 use std::mem;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use usm_core::fork::ForkMutex;
 use usm_core::{Allocation, Queue, UsmKind, drops};
@@ -14,8 +14,8 @@ use usm_core::{Allocation, Queue, UsmKind, drops};
 use super::hooks::ReleaseHooks;
 use super::lease::Lease;
 use super::live_borrows::BorrowCount;
-use super::pending::PendingList;
 use super::slab_facts::{SlabFacts, SlotKey};
+use crate::access::{HOOKED, OperationList, PUBLISHED, RELEASED, SUBMITTED, State};
 use crate::snapshot::{self, Facts, Holder, Moment, Registration, TagId, Timestamp};
 
 /// Who frees the memory of a buffer.
@@ -49,24 +49,13 @@ impl fmt::Debug for Ownership {
     }
 }
 
-/// External code may have work pending on the queue that uses the memory. It keeps the buffer as long as it has.
-pub(super) const PUBLISHED: u8 = 1;
-/// Work submitted before the slot was allocated may still use the memory. The first wait clears it: no more of it comes.
-pub(super) const INHERITED: u8 = 2;
-/// Work of the buffer's users may use the memory even after the buffer is gone.
-pub(super) const RELEASED: u8 = 4;
-/// The slab has hooks for this slot.
-pub(super) const HOOKED: u8 = 8;
-/// The list of operations under way is not empty. Only its lock's holder changes this.
-pub(super) const SUBMITTED: u8 = 16;
-
 /// The record of one memory range, alone in a box or a slot of a [`BlockTable`](super::BlockTable). A program may have millions of records, so a record
 /// has 48 bytes.
 pub(crate) struct Block {
     /// Invariant B1: the number of [`BlockRef`](super::BlockRef)s.
     pub(super) holders: AtomicU32,
-    /// What is not done with the memory: of `PUBLISHED`, `INHERITED`, `RELEASED`, `HOOKED` and `SUBMITTED`.
-    pub(super) undone: AtomicU8,
+    /// What is not done with the memory.
+    pub(super) state: State,
     kind: UsmKind,
     pub(super) len_bytes: AtomicUsize,
     /// The queue of a buffer in a slot, where it is not the queue of the slab. Invariant B2: only the [`FreeSlot`](super::FreeSlot) of a slot
@@ -101,7 +90,7 @@ pub(super) struct Own {
     ownership: Ownership,
     registration: Registration,
     /// The operations that were submitted through buffers of this block.
-    pending: ForkMutex<PendingList>,
+    operations: ForkMutex<OperationList>,
     _count: Option<BorrowCount>,
     /// The last field: hooks that come after the release run when this is dropped.
     hooks: ForkMutex<ReleaseHooks>,
@@ -146,13 +135,13 @@ impl Block {
             queue,
             ownership,
             registration: Registration::new(facts),
-            pending: ForkMutex::default(),
+            operations: ForkMutex::default(),
             _count: is_borrowed.then(BorrowCount::new),
             hooks: ForkMutex::default(),
         };
         let block = Self::over(Memory::Own(Box::new(own)), kind, 1);
         block.len_bytes.store(len_bytes, Ordering::Relaxed);
-        block.undone.store(if is_borrowed { PUBLISHED } else { 0 }, Ordering::Relaxed);
+        block.state.reset(if is_borrowed { PUBLISHED } else { 0 });
         block
     }
 
@@ -164,7 +153,7 @@ impl Block {
     fn over(memory: Memory, kind: UsmKind, holders: u32) -> Self {
         Self {
             holders: AtomicU32::new(holders),
-            undone: AtomicU8::new(0),
+            state: State::default(),
             kind,
             len_bytes: AtomicUsize::new(0),
             queue: UnsafeCell::new(None),
@@ -189,7 +178,7 @@ impl Block {
     }
 
     #[inline]
-    pub(super) fn start(&self) -> NonNull<u8> {
+    pub(crate) fn start(&self) -> NonNull<u8> {
         match self.parts() {
             Parts::Own(own) => own.start,
             Parts::Slot(slab, index) => slab.start_of(index),
@@ -221,7 +210,7 @@ impl Block {
         match self.parts() {
             Parts::Own(own) => add(&mut own.hooks.lock()),
             Parts::Slot(slab, index) => {
-                self.undone.fetch_or(HOOKED, Ordering::Relaxed);
+                self.state.add(HOOKED);
                 slab.with_hooks(index, add);
             }
         }
@@ -261,35 +250,29 @@ impl Block {
         }
     }
 
-    /// What may be pending: of `PUBLISHED`, `INHERITED`, `RELEASED` and `SUBMITTED`.
-    #[inline]
-    pub(super) fn pending(&self) -> u8 {
-        self.undone.load(Ordering::Acquire) & !HOOKED
+    pub(crate) fn state(&self) -> &State {
+        &self.state
     }
 
     /// Does something with the operations under way, under a lock.
-    pub(super) fn with_pending<T>(&self, job: impl FnOnce(&mut PendingList) -> T) -> T {
+    pub(crate) fn with_operations<T>(&self, job: impl FnOnce(&mut OperationList) -> T) -> T {
         // Before an operation gets its number, so that whoever knows the number sees it.
-        let mark = || {
-            if self.undone.load(Ordering::Relaxed) & SUBMITTED == 0 {
-                self.undone.fetch_or(SUBMITTED, Ordering::AcqRel);
-            }
-        };
-        let unmark = || self.undone.fetch_and(!SUBMITTED, Ordering::AcqRel);
+        let mark = || self.state.add(SUBMITTED);
+        let unmark = || self.state.remove(SUBMITTED);
         match self.parts() {
             Parts::Own(own) => {
-                let mut pending = own.pending.lock();
+                let mut operations = own.operations.lock();
                 mark();
-                let result = job(&mut pending);
-                if pending.is_empty() {
+                let result = job(&mut operations);
+                if operations.is_empty() {
                     unmark();
                 }
                 result
             }
             Parts::Slot(slab, index) => {
-                let mut pending = slab.pending.lock();
+                let mut operations = slab.operations.lock();
                 mark();
-                let (result, has_some) = pending.with(index, job);
+                let (result, has_some) = operations.with(index, job);
                 if !has_some {
                     unmark();
                 }
@@ -309,7 +292,7 @@ impl Block {
 impl Own {
     /// Waits until nothing uses memory that is about to be freed. Memory that cannot be waited for is never freed.
     fn settle_or_leak(&mut self, pending: u8) {
-        let is_settled = self.pending.get_mut().wait_for_all()
+        let is_settled = self.operations.get_mut().wait_for_all()
             && (pending & RELEASED == 0 || drops::wait_twice(&self.queue).is_ok());
         if !is_settled {
             self.leak();
@@ -318,7 +301,7 @@ impl Own {
 
     /// Gives leased memory back, with the queue on which work may be pending.
     fn end_lease(&mut self, pending: u8) {
-        let submitted = mem::take(self.pending.get_mut());
+        let submitted = mem::take(self.operations.get_mut());
         let has_more = !submitted.is_empty() || pending != 0;
         match submitted.into_order_of(has_more.then_some(&self.queue)) {
             Ok(queue) => {
@@ -338,7 +321,7 @@ impl Own {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        let (pending, len_bytes, kind) = (self.pending(), self.len_bytes(), self.kind);
+        let (pending, len_bytes, kind) = (self.state.pending(), self.len_bytes(), self.kind);
         // A slot ends with its table, and has no allocation then.
         let Memory::Own(own) = &mut self.memory else { return };
         let tag = own.registration.end();
@@ -365,7 +348,7 @@ impl fmt::Debug for Block {
             .field("len_bytes", &self.len_bytes())
             .field("kind", &self.kind)
             .field("queue", self.queue())
-            .field("pending", &self.pending())
+            .field("pending", &self.state.pending())
             .field("ownership", self.ownership())
             .finish_non_exhaustive()
     }

@@ -64,7 +64,7 @@ impl Lease {
     pub(super) const OF_POOL: Self = Self(None);
 
     /// The block that the memory is a part of. A pool's slots do not look below.
-    pub(super) fn below(&self) -> Option<&Block> {
+    pub(crate) fn below(&self) -> Option<&Block> {
         self.0.as_ref().map(|memory| &**memory.0.block())
     }
 

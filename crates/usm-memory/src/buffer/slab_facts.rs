@@ -8,7 +8,7 @@ use usm_core::fork::{ForkMutex, ForkOnce};
 
 use super::FreeSlot;
 use super::hooks::ReleaseHooks;
-use super::pending::PendingOfSlots;
+use crate::access::OperationsOfSlots;
 
 /// A pool, to which slots go back.
 pub(crate) trait Owner: Send + Sync {
@@ -46,7 +46,7 @@ pub(super) struct SlabFacts {
     /// Hooks of slots. Most programs have none.
     pub(super) hooks: ForkMutex<Vec<(u8, ReleaseHooks)>>,
     /// Operations under way on slots.
-    pub(super) pending: ForkMutex<PendingOfSlots>,
+    pub(super) operations: ForkMutex<OperationsOfSlots>,
 }
 
 // SAFETY: K2: the address is only handed out; the rest may cross threads.

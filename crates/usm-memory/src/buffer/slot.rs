@@ -7,10 +7,11 @@ use std::sync::atomic::Ordering;
 
 use usm_core::Queue;
 
-use super::block::{Block, HOOKED, INHERITED, Memory, PUBLISHED, Parts, SUBMITTED};
+use super::block::{Block, Memory, Parts};
 use super::hooks::ReleaseHooks;
 use super::slab_facts::{FREE_TO_CACHE, SlabFacts, SlotKey};
 use super::{BlockRef, UsmBuffer};
+use crate::access::{INHERITED, PUBLISHED, SUBMITTED};
 use crate::snapshot::{self, TagId, Timestamp};
 
 /// The right to a slot that no buffer has. A slot that is lost is never used again.
@@ -84,7 +85,7 @@ impl FreeSlot {
         debug_assert!(len_bytes <= slot_bytes);
         // K2.
         block.len_bytes.store(len_bytes.min(slot_bytes), Ordering::Relaxed);
-        block.undone.store(if inherits_work { INHERITED } else { 0 }, Ordering::Relaxed);
+        block.state.reset(if inherits_work { INHERITED } else { 0 });
         let tag = TagId::current();
         block.tag.store(tag.number(), Ordering::Relaxed);
         block.allocated_at.store(Timestamp::now().number(), Ordering::Relaxed);
@@ -101,7 +102,7 @@ impl FreeSlot {
     #[inline(always)]
     pub(super) fn free(mut self) {
         let block = self.block();
-        if block.undone.load(Ordering::Relaxed) != 0 || snapshot::is_recording() {
+        if !block.state.is_done() || snapshot::is_recording() {
             return self.free_after_work();
         }
         block.holders.store(0, Ordering::Release);
@@ -118,13 +119,11 @@ impl FreeSlot {
         let block = self.block();
         // Dropped last: the hooks that come after the release.
         let mut hooks = match block.parts() {
-            Parts::Slot(slab, index) if block.undone.load(Ordering::Relaxed) & HOOKED != 0 => {
-                slab.take_hooks(index)
-            }
+            Parts::Slot(slab, index) if block.state.is_hooked() => slab.take_hooks(index),
             _ => None,
         };
         hooks.iter_mut().for_each(ReleaseHooks::run_before);
-        let undone = block.pending();
+        let undone = block.state.pending();
         if undone & PUBLISHED != 0 {
             block.forget_shared(true);
         }
@@ -132,7 +131,7 @@ impl FreeSlot {
         let pending = match block.parts() {
             Parts::Slot(slab, index) if undone & SUBMITTED != 0 => {
                 // The lock ends with the statement: what follows may wait.
-                let submitted = slab.pending.lock().take(index);
+                let submitted = slab.operations.lock().take(index);
                 submitted.into_order_of(external.as_ref())
             }
             _ => Ok(external),
@@ -144,7 +143,7 @@ impl FreeSlot {
             let (address, tag) = (block.start().addr().get(), block.slot_tag().0);
             snapshot::record(true, address, block.len_bytes(), block.kind(), tag);
         }
-        block.undone.store(0, Ordering::Relaxed);
+        block.state.reset(0);
         block.holders.store(0, Ordering::Release);
         let _queue = self.replace_queue(None);
         let slot = if pending.is_none() { self.free_to_cache() } else { Err(self) };
@@ -186,7 +185,7 @@ mod tests {
         let queue = runtime.default_queue(runtime.host_device()).unwrap();
         let pool = PoolResource::new(Arc::new(DirectResource), PoolOptions::new());
         let allocate = || UsmBuffer::allocate_in(&pool, &queue, UsmKind::Host, 64).unwrap();
-        let is_done = |buffer: &UsmBuffer| buffer.block().undone.load(Ordering::Relaxed) == 0;
+        let is_done = |buffer: &UsmBuffer| buffer.block().state().is_done();
         let count = Arc::new(AtomicU32::new(0));
         let first = allocate();
         let (address, counted) = (first.address(), Arc::clone(&count));
@@ -194,7 +193,7 @@ mod tests {
             counted.fetch_add(1, Ordering::Relaxed);
         });
         assert!(first.block().is_slot() && first.block().has_no_submitted());
-        assert_eq!(first.block().pending(), 0);
+        assert_eq!(first.block().state().pending(), 0);
         assert!(!is_done(&first));
         drop(first);
         let second = allocate();

@@ -33,8 +33,8 @@ impl BlockTable {
         slot_bytes: usize,
     ) -> Arc<Self> {
         let (queue, start) = (queue.clone(), slab.as_ptr());
-        let (hooks, pending) = (ForkMutex::default(), ForkMutex::default());
-        let facts = Arc::new(SlabFacts { owner, number, queue, slot_bytes, start, hooks, pending });
+        let (hooks, operations) = (ForkMutex::default(), ForkMutex::default());
+        let facts = Arc::new(SlabFacts { owner, number, queue, slot_bytes, start, hooks, operations });
         let count = (slab.len_bytes() / slot_bytes).min(128);
         // K1.
         let slot = |index| Block::slot(NonNull::from(&*facts), SlotKey { index, ..key }, slab.kind());

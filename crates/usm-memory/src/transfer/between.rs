@@ -3,16 +3,13 @@
 
 use usm_core::Event;
 
-use super::dependency::Dependency;
-use super::flight::Flight;
-use super::handle::Transfer;
+use super::chain::Chain;
 use super::host::memcpy;
 use super::rows;
 use super::shape::{Copy2d, Order, Placed, Shape};
 use super::staged::{self, Route};
-use super::submit::{Operand, record};
-use crate::guard::{self, ReadGuard, WriteGuard};
-use crate::{Error, Result, UsmBuffer, capture};
+use crate::access::{Completion, Kept, Operand, WriteAccess, capture, submit_async};
+use crate::{Error, Result, UsmBuffer};
 
 impl UsmBuffer {
     /// Copies the whole of `src`, which has the same length, into this buffer. The two may be of any kinds and contexts, and may
@@ -25,15 +22,15 @@ impl UsmBuffer {
         self.copy(src, self.whole(src)?)
     }
 
-    /// As [`copy_from`](Self::copy_from), but returns when the copy is submitted, to be done after the dependencies.
+    /// As [`copy_from`](Self::copy_from), but returns when the copy is submitted, to be done after the events.
     ///
     /// Between two GPUs of the CUDA driver it is one operation. Across other contexts and backends, whose events do not order each
-    /// other, the calling thread waits for the chunks that are not the last, and for dependencies of another context. The copy comes
+    /// other, the calling thread waits for the chunks that are not the last, and for events of another context. The copy comes
     /// after the operations under way on both sides, and after what external code may have submitted on published memory.
     ///
     /// # Errors
     /// As [`copy_from`](Self::copy_from).
-    pub fn copy_from_async(&self, src: &Self, after: &[Dependency]) -> Result<Transfer> {
+    pub fn copy_from_async(&self, src: &Self, after: &[Event]) -> Result<Completion> {
         self.copy_async(src, self.whole(src)?, after)
     }
 
@@ -51,7 +48,7 @@ impl UsmBuffer {
     ///
     /// # Errors
     /// As [`copy_2d_from`](Self::copy_2d_from).
-    pub fn copy_2d_from_async(&self, src: &Self, copy: Copy2d, after: &[Dependency]) -> Result<Transfer> {
+    pub fn copy_2d_from_async(&self, src: &Self, copy: Copy2d, after: &[Event]) -> Result<Completion> {
         self.copy_async(src, copy.within(self.len_bytes(), src.len_bytes())?, after)
     }
 
@@ -66,93 +63,75 @@ impl UsmBuffer {
 
     fn copy(&self, src: &Self, placed: Placed) -> Result<()> {
         let shape = placed.shape;
-        let (writing, reading) = self.guards(src, placed, &[], guard::Order::Waited)?;
-        let (to, from) = (writing.as_mut_ptr(), reading.as_ptr());
-        let order = shape.order(to.addr(), from.addr());
-        if self.is_host_reachable() && src.is_host_reachable() && order != Order::ReadAllFirst {
-            // SAFETY: both are live memory that host code reaches (B4 or K2, G1, S1), kept for us by the guards.
+        let (to, from) = self.operands(src, &placed);
+        let order = shape.order(self.address() + to.range.start, src.address() + from.range.start);
+        let is_by_host = self.is_host_reachable() && src.is_host_reachable() && order != Order::ReadAllFirst;
+        let direct = match Route::between(self, src, order) {
+            Route::Direct(queue) if shape.is_contiguous() => Some(queue),
+            _ => None,
+        };
+        if is_by_host || direct.is_some() {
+            let (writing, reading) = WriteAccess::with_read(&to, &from)?;
+            let (to, from) = (writing.as_mut_ptr(), reading.as_ptr());
+            if let (Some(queue), false) = (direct, is_by_host) {
+                // SAFETY: the accesses hold what the shape needs (S1, G1); the queue reaches both, which do not overlap.
+                return unsafe { memcpy(self.block(), &queue, to, from, shape.len_bytes()) };
+            }
+            // SAFETY: both are live memory that host code reaches (B4 or K2, G1, S1), kept for us by the accesses.
             unsafe { rows::copy(to, from, shape, order) };
             return Ok(());
         }
-        if let (Route::Direct(queue), true) = (Route::between(self, src, order), shape.is_contiguous()) {
-            // Small copies notice what a flight costs.
-            // SAFETY: the guards hold what the shape needs (S1); the queue reaches both, which do not overlap.
-            return unsafe { memcpy(self.block(), &queue, to, from, shape.len_bytes()) };
-        }
+        // Errors of earlier operations come out here, and not of a later wait.
+        drop(WriteAccess::with_read(&to, &from)?);
         src.wait_before_submit()?;
         self.wait_before_submit()?;
-        let flight = Flight::new(Dependency::default(), Some(writing), Some(reading));
-        self.submit(src, shape, flight, (to, from))?.wait()
+        self.copy_async(src, placed, &[])?.wait()
     }
 
-    fn copy_async(&self, src: &Self, placed: Placed, after: &[Dependency]) -> Result<Transfer> {
-        let shape = placed.shape;
-        if self.queue().capture()?.is_some() {
-            return self.record_copy(src, placed, after);
-        }
-        let Dependency { mut events, borrows } = Dependency::all(after);
-        let (writing, reading) = self.guards(src, placed, &borrows, guard::Order::Events(&mut events))?;
-        let after = Dependency { events, borrows };
-        let ends = (writing.as_mut_ptr(), reading.as_ptr());
-        let flight = Flight::new(after, Some(writing), Some(reading));
-        Ok(Transfer::new(self.submit(src, shape, flight, ends)?, ()))
-    }
-
-    /// Records a copy in the graph that the stream of the queue is captured into.
-    fn record_copy(
-        &self,
-        src: &Self,
-        Placed { dst, src: from, shape }: Placed,
-        after: &[Dependency],
-    ) -> Result<Transfer> {
-        let (queue, len_bytes) = (self.queue(), shape.len_bytes());
-        let order = shape.order(self.address() + dst.start, src.address() + from.start);
-        match Route::between(self, src, order) {
-            Route::Direct(direct) if direct == *queue && shape.is_contiguous() => {}
-            _ => return Err(capture::not_recorded()),
-        }
-        let to = Operand { buffer: self, range: dst, writes: true };
-        let from = Operand { buffer: src, range: from, writes: false };
-        let copy = |ends: &[*mut u8], after: &[Event]| {
-            // SAFETY: T1: the operands, which the graph keeps; they do not overlap (`order`).
-            unsafe { queue.memcpy(ends[0], ends[1].cast_const(), len_bytes, after) }
-        };
-        // SAFETY: 1. The bytes of the operands. 2. As the route says.
-        unsafe { record(queue, &[to, from], after, copy) }
-    }
-
-    /// Borrows both sides of a copy, which lie within the buffers (S1).
-    fn guards(
-        &self,
-        src: &Self,
-        placed: Placed,
-        after: &[u64],
-        order: guard::Order<'_>,
-    ) -> Result<(WriteGuard, ReadGuard)> {
+    fn copy_async(&self, src: &Self, placed: Placed, after: &[Event]) -> Result<Completion> {
         self.check_writable()?;
-        let (to, from) = (self.in_block(placed.dst)?, src.in_block(placed.src)?);
-        guard::write_and_read((self.block(), to), (src.block(), from), after, order)
+        let (shape, (to, from)) = (placed.shape, self.operands(src, &placed));
+        if shape.len_bytes() == 0 {
+            return Ok(Completion::new(after.to_vec(), Kept::NONE));
+        }
+        let order = shape.order(self.address() + to.range.start, src.address() + from.range.start);
+        let route = Route::between(self, src, order);
+        let is_recorded = self.queue().capture()?.is_some();
+        match route {
+            Route::Direct(queue) => {
+                if is_recorded && !(queue == *self.queue() && shape.is_contiguous()) {
+                    return Err(capture::not_recorded());
+                }
+                let copy = |ends: &[*mut u8], after: &[Event]| {
+                    let used = [self, src];
+                    let mut copies = Chain::new(&queue, after, &used);
+                    // SAFETY: 1. The operands hold what the shape needs (S1); the route was made for it.
+                    unsafe { staged::rows(&mut copies, ends[0], ends[1], shape) }?;
+                    copies.end()
+                };
+                // SAFETY: 1. The bytes of the operands. 2. As the route says. 3. Host code has slices under guards alone.
+                let event = unsafe { submit_async(&queue, &[to, from], after, copy) }?;
+                if !is_recorded {
+                    // The completion is that of the copy, not of a barrier: a wait for one queue says nothing of the other one's.
+                    staged::follow(self, src, &queue, std::slice::from_ref(&event))?;
+                }
+                Ok(Completion::new(vec![event], Kept::NONE))
+            }
+            Route::Staged { .. } if is_recorded => Err(capture::not_recorded()),
+            Route::Staged { read, write } => {
+                // SAFETY: 1. The operands hold what the shape needs (S1).
+                let (event, chunks) =
+                    unsafe { staged::copy([read, write], &to, &from, shape, order, after) }?;
+                // A pool of one context cannot order a slot after a queue of another one.
+                let is_of_both = read.context() == write.context();
+                let kept = if is_of_both { Kept::NONE } else { Kept::memory(chunks) };
+                Ok(Completion::new(vec![event], kept))
+            }
+        }
     }
 
-    /// Submits a copy between the starts of the two guards of `flight`.
-    fn submit(
-        &self,
-        src: &Self,
-        shape: Shape,
-        mut flight: Flight,
-        (to, from): (*mut u8, *const u8),
-    ) -> Result<Flight> {
-        let order = shape.order(to.addr(), from.addr());
-        let route = Route::between(self, src, order);
-        // SAFETY: 1. The guards in `flight` hold what the shape needs (S1). 2. They admit nobody but what it is ordered after
-        // (T1, O1). 3. That order, and the route was made for it.
-        unsafe { staged::copy(&mut flight, &route, to, from, shape, order) }?;
-        if let Route::Direct(queue) = route
-            && shape.len_bytes() > 0
-        {
-            // The flight ends with the copy, not with a barrier: a wait for one queue says nothing of the other one's.
-            staged::follow(self, src, &queue, flight.last())?;
-        }
-        Ok(flight)
+    /// Both sides of a copy, which lie within the buffers (S1).
+    fn operands<'a>(&'a self, src: &'a Self, placed: &Placed) -> (Operand<'a>, Operand<'a>) {
+        (Operand::written(self, placed.dst.clone()), Operand::read(src, placed.src.clone()))
     }
 }

@@ -4,10 +4,8 @@ use usm_core::backend::MAX_PATTERN_BYTES;
 use usm_core::bulk;
 use usm_core::{Error as CoreError, Event};
 
-use super::dependency::Dependency;
-use super::flight::Flight;
-use super::handle::Transfer;
-use super::submit::{Operand, record};
+use super::chain::Chain;
+use crate::access::{Completion, Kept, Operand, capture, submit_async};
 use crate::{Error, Result, UsmBuffer};
 
 /// Bytes written at a time by repeated copies.
@@ -28,7 +26,7 @@ impl UsmBuffer {
     ///
     /// # Errors
     /// As [`fill`](Self::fill).
-    pub fn fill_async(&self, pattern: &[u8], after: &[Dependency]) -> Result<Transfer> {
+    pub fn fill_async(&self, pattern: &[u8], after: &[Event]) -> Result<Completion> {
         self.check_pattern(pattern)?;
         self.fill_any_async(pattern, after)
     }
@@ -50,64 +48,57 @@ impl UsmBuffer {
             self.wait_before_submit()?;
             return self.fill_any_async(pattern, &[])?.wait();
         }
-        let guard = self.write_range(0..self.len_bytes())?;
+        let access = self.write_access(0..self.len_bytes())?;
         if !self.is_host_reachable() {
             let count = self.len_bytes() / pattern.len();
             if count > 0 {
                 self.wait_before_submit()?;
-                // SAFETY: the guard's range is ours, and the wait ends the operation before the guard does.
-                unsafe { self.queue().fill(guard.as_mut_ptr(), pattern, count, &[]) }?.wait()?;
+                // SAFETY: G1: the range is ours, and the wait ends the operation before the access does.
+                unsafe { self.queue().fill(access.as_mut_ptr(), pattern, count, &[]) }?.wait()?;
             }
             return Ok(());
         }
         // Memory that host code reaches needs no queue.
-        // SAFETY: the guard's range of live memory that host code reaches (B4 or K2, G1); the pattern may be a view of it.
-        unsafe { bulk::fill(guard.as_mut_ptr(), pattern, self.len_bytes()) };
+        // SAFETY: the range of live memory that host code reaches (B4 or K2, G1); the pattern may be a view of it.
+        unsafe { bulk::fill(access.as_mut_ptr(), pattern, self.len_bytes()) };
         Ok(())
     }
 
     /// As [`fill_any`](Self::fill_any), by the queue.
-    pub(crate) fn fill_any_async(&self, pattern: &[u8], after: &[Dependency]) -> Result<Transfer> {
-        if self.queue().capture()?.is_some() && is_queue_pattern(pattern) {
-            return self.record_fill(pattern, after);
-        }
-        let mut after = Dependency::all(after);
-        let guard = self.write_range_after(0..self.len_bytes(), &after.borrows, &mut after.events)?;
-        let (start, queue) = (guard.as_mut_ptr(), self.queue());
-        let mut flight = Flight::new(after, Some(guard), None);
-        if self.len_bytes() == 0 {
-            return Ok(Transfer::new(flight, ()));
+    pub(crate) fn fill_any_async(&self, pattern: &[u8], after: &[Event]) -> Result<Completion> {
+        let (queue, len_bytes) = (self.queue(), self.len_bytes());
+        let all = [Operand::written(self, 0..len_bytes)];
+        if len_bytes == 0 {
+            self.check_writable()?;
+            return Ok(Completion::new(after.to_vec(), Kept::NONE));
         }
         if is_queue_pattern(pattern) {
-            let count = self.len_bytes() / pattern.len();
-            // SAFETY: F1: the guard's range, which `flight` keeps until the operation is complete.
-            flight.add(unsafe { queue.fill(start, pattern, count, flight.after()) }?, queue);
-            return Ok(Transfer::new(flight, ()));
+            let count = len_bytes / pattern.len();
+            // SAFETY: T1: the operand, until the event is complete.
+            let fill =
+                |start: &[*mut u8], after: &[Event]| unsafe { queue.fill(start[0], pattern, count, after) };
+            // SAFETY: 1. The bytes of the operand. 2. Memory of the queue's context. 3. Host code has slices under guards alone.
+            let event = unsafe { submit_async(queue, &all, after, fill) }?;
+            return Ok(Completion::new(vec![event], Kept::NONE));
         }
+        capture::check_none(queue)?; // a graph does not keep the pattern
         // Queues take short patterns only: others are copied from the host.
-        let repetitions = STAGING_BYTES.min(self.len_bytes()) / pattern.len().max(1);
-        flight.pattern = pattern.repeat(repetitions.max(1));
-        let (src, step_bytes) = (flight.pattern.as_ptr(), flight.pattern.len());
-        let mut after = flight.after().to_vec();
-        for offset in (0..self.len_bytes()).step_by(step_bytes) {
-            let len_bytes = step_bytes.min(self.len_bytes() - offset);
-            // SAFETY: within the guard's range and the repeated pattern, both kept by `flight`; each after the one before.
-            let event = unsafe { flight.memcpy(queue, start.wrapping_add(offset), src, len_bytes, &after) }?;
-            after = vec![event];
-        }
-        Ok(Transfer::new(flight, ()))
-    }
-
-    /// Records a fill in the graph that the stream of the queue is captured into.
-    fn record_fill(&self, pattern: &[u8], after: &[Dependency]) -> Result<Transfer> {
-        let (queue, count) = (self.queue(), self.len_bytes() / pattern.len());
-        let all = Operand { buffer: self, range: 0..self.len_bytes(), writes: true };
+        let repetitions = STAGING_BYTES.min(len_bytes) / pattern.len().max(1);
+        let repeated = pattern.repeat(repetitions.max(1));
+        let (src, step_bytes) = (repeated.as_ptr(), repeated.len());
         let fill = |start: &[*mut u8], after: &[Event]| {
-            // SAFETY: T1: the operand, which the graph keeps.
-            unsafe { queue.fill(start[0], pattern, count, after) }
+            let used = [self];
+            let mut copies = Chain::new(queue, after, &used);
+            for offset in (0..len_bytes).step_by(step_bytes) {
+                let part_bytes = step_bytes.min(len_bytes - offset);
+                // SAFETY: 1. Within the operand and the repeated pattern, which the completion keeps.
+                unsafe { copies.memcpy(start[0].wrapping_add(offset), src, part_bytes) }?;
+            }
+            copies.end()
         };
-        // SAFETY: 1. The bytes of the operand. 2. Memory of the queue's context.
-        unsafe { record(queue, &[all], after, fill) }
+        // SAFETY: 1. The bytes of the operand. 2. Memory of the queue's context. 3. Host code has slices under guards alone.
+        let event = unsafe { submit_async(queue, &all, after, fill) }?;
+        Ok(Completion::new(vec![event], Kept::memory(repeated)))
     }
 }
 

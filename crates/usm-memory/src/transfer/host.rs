@@ -7,69 +7,74 @@ use usm_core::Queue;
 use usm_core::bulk::{self, copy_bytes};
 
 use super::pinned::{self, Direction};
+use crate::access::{ReadAccess, WriteAccess, briefly};
 use crate::buffer::Block;
-use crate::guard;
 use crate::plain::zeroed;
 use crate::{Error, ReadGuard, Result, UsmBuffer, WriteGuard};
 
 /// Bytes up to which a copy takes less time than two more looks at the table of borrows.
 const BRIEF_BYTES: usize = 4 << 10;
 
-impl WriteGuard {
-    /// Copies all of `bytes` to the range, whatever the kind of the memory.
-    ///
-    /// Needs the guard for itself: two threads that share it cannot write at once.
-    ///
-    /// ```compile_fail
-    /// fn share(guard: &usm_memory::WriteGuard) {
-    ///     let _ = guard.copy_from_host(&[0]);
-    /// }
-    /// ```
-    ///
-    /// # Errors
-    /// [`Error::LengthMismatch`] unless there are as many bytes as the range has; [`Error::Core`].
-    pub fn copy_from_host(&mut self, bytes: &[u8]) -> Result<()> {
-        // SAFETY: 1. and 2. `bytes` is borrowed.
-        unsafe { self.write(bytes) }
-    }
-
-    /// # Safety
-    /// 1. The bytes are readable until this returns.
-    /// 2. Nobody writes them meanwhile but through this guard.
-    unsafe fn write(&mut self, bytes: *const [u8]) -> Result<()> {
-        let (dst_bytes, src_bytes) = (self.len_bytes(), bytes.len());
-        if dst_bytes != src_bytes {
-            return Err(Error::LengthMismatch { dst_bytes, src_bytes });
+/// Copies between host memory and the bytes of a guard or an access, whatever the kind of the memory.
+macro_rules! copies {
+    (read: $type:ident, $start:ident) => {
+        impl $type {
+            /// Copies the whole range to `bytes`, whatever the kind of the memory.
+            ///
+            /// # Errors
+            /// [`Error::LengthMismatch`] unless there are as many bytes as the range has; [`Error::Core`].
+            pub fn copy_to_host(&self, bytes: &mut [u8]) -> Result<()> {
+                // SAFETY: 1. G1: the range is kept for us: nobody writes it meanwhile. 2. `bytes` is borrowed.
+                unsafe { read(self.block(), self.$start(), self.len_bytes(), bytes) }
+            }
         }
-        let (to, from) = (self.as_mut_ptr(), bytes.cast::<u8>());
-        if self.block().is_host_reachable() {
-            // SAFETY: live memory that host code reaches (B4 or K2, G1) that the guard keeps for us; the ranges may overlap.
-            unsafe { bulk::copy(to, from, src_bytes) };
-            return Ok(());
-        }
-        // SAFETY: the guard's range is ours, the bytes are readable (1, 2), and host memory is no device memory.
-        unsafe { copy_with_host(self.block(), Direction::ToDevice, to, from, src_bytes) }
-    }
+    };
+    (write: $type:ident) => {
+        copies!(read: $type, as_mut_ptr);
 
-    /// Copies the whole range to `bytes`, whatever the kind of the memory.
-    ///
-    /// # Errors
-    /// As [`copy_from_host`](Self::copy_from_host).
-    pub fn copy_to_host(&self, bytes: &mut [u8]) -> Result<()> {
-        // SAFETY: 1. The guard's range is kept for us: nobody writes it meanwhile. 2. `bytes` is borrowed.
-        unsafe { read(self.block(), self.as_mut_ptr(), self.len_bytes(), bytes) }
-    }
+        impl $type {
+            /// Copies all of `bytes` to the range, whatever the kind of the memory.
+            ///
+            /// Needs the value for itself: two threads that share it cannot write at once.
+            ///
+            /// ```compile_fail
+            /// fn share(guard: &usm_memory::WriteGuard) {
+            ///     let _ = guard.copy_from_host(&[0]);
+            /// }
+            /// ```
+            ///
+            /// # Errors
+            /// [`Error::LengthMismatch`] unless there are as many bytes as the range has; [`Error::Core`].
+            pub fn copy_from_host(&mut self, bytes: &[u8]) -> Result<()> {
+                // SAFETY: 1. G1: the range is ours. 2. and 3. `bytes` is borrowed.
+                unsafe { write(self.block(), self.as_mut_ptr(), self.len_bytes(), bytes) }
+            }
+        }
+    };
 }
+copies!(read: ReadGuard, as_ptr);
+copies!(read: ReadAccess, as_ptr);
+copies!(write: WriteGuard);
+copies!(write: WriteAccess);
 
-impl ReadGuard {
-    /// Copies the whole range to `bytes`, whatever the kind of the memory.
-    ///
-    /// # Errors
-    /// [`Error::LengthMismatch`] unless there are as many bytes as the range has; [`Error::Core`].
-    pub fn copy_to_host(&self, bytes: &mut [u8]) -> Result<()> {
-        // SAFETY: 1. The guard's range is kept for us: nobody writes it meanwhile. 2. `bytes` is borrowed.
-        unsafe { read(self.block(), self.as_ptr(), self.len_bytes(), bytes) }
+/// Copies host memory to a range that is kept for the caller.
+///
+/// # Safety
+/// 1. `to` leads to `dst_bytes` bytes of the block, which nobody else uses meanwhile.
+/// 2. The bytes are readable until this returns.
+/// 3. Nobody else writes them meanwhile.
+unsafe fn write(block: &Block, to: *mut u8, dst_bytes: usize, bytes: *const [u8]) -> Result<()> {
+    let (from, src_bytes) = (bytes.cast::<u8>(), bytes.len());
+    if dst_bytes != src_bytes {
+        return Err(Error::LengthMismatch { dst_bytes, src_bytes });
     }
+    if block.is_host_reachable() {
+        // SAFETY: B4 or K2: live memory that host code reaches, kept for us (1); the ranges may overlap.
+        unsafe { bulk::copy(to, from, src_bytes) };
+        return Ok(());
+    }
+    // SAFETY: promises 1 to 3; host memory is no device memory.
+    unsafe { copy_with_host(block, Direction::ToDevice, to, from, src_bytes) }
 }
 
 /// Copies a borrowed range to the host.
@@ -118,12 +123,13 @@ impl UsmBuffer {
             // SAFETY: as for a guard of the range, which is in the block; live memory that host code reaches (B4 or K2), which may be that of
             // the bytes (1, 2).
             let copy = |to| unsafe { copy_bytes(to, from, len_bytes) };
-            if let Some(()) = guard::briefly(self.block(), &range, true, copy)? {
+            if let Some(()) = briefly(self.block(), &range, true, copy) {
                 return Ok(());
             }
         }
-        // SAFETY: promises 1 and 2.
-        unsafe { WriteGuard::new(self.block(), range)?.write(bytes) }
+        let access = WriteAccess::new(self.block(), range)?;
+        // SAFETY: 1. G1: the range is ours. 2. and 3. Promises 1 and 2.
+        unsafe { write(access.block(), access.as_mut_ptr(), len_bytes, bytes) }
     }
 
     /// Fills all of `bytes` from `offset_bytes` on.
@@ -150,13 +156,13 @@ impl UsmBuffer {
             // SAFETY: as for a guard of the range, which is in the block; live memory that host code reaches (B4 or K2), which may be that of
             // the bytes (1, 2).
             let copy = |from: *mut u8| unsafe { copy_bytes(to, from, len_bytes) };
-            if let Some(()) = guard::briefly(self.block(), &range, false, copy)? {
+            if let Some(()) = briefly(self.block(), &range, false, copy) {
                 return Ok(());
             }
         }
-        let guard = ReadGuard::new(self.block(), range)?;
+        let access = ReadAccess::new(self.block(), range)?;
         // SAFETY: 1. The guard's range is kept for us: nobody writes it meanwhile. 2. Promises 1 and 2.
-        unsafe { read(guard.block(), guard.as_ptr(), len_bytes, bytes) }
+        unsafe { read(access.block(), access.as_ptr(), len_bytes, bytes) }
     }
 
     /// The whole content, copied.

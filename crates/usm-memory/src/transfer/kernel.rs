@@ -1,11 +1,8 @@
-//! Kernels on buffers, as transfers under way.
+//! Kernels on buffers.
 
 use usm_core::{Event, ExecutionRange, Kernel, KernelArgument, Queue};
 
-use super::dependency::Dependency;
-use super::flight::Flight;
-use super::handle::Transfer;
-use super::submit::{Operand, record};
+use crate::access::{Completion, Kept, Operand, submit_async};
 use crate::{Error, Result, UsmBuffer};
 
 /// An argument of a kernel: memory that it uses, or what it gets by value.
@@ -35,10 +32,10 @@ impl From<&UsmBuffer> for Argument {
     }
 }
 
-/// Submits a kernel to a queue, to be run after the dependencies.
+/// Submits a kernel to a queue, to be run after the events and after the operations under way on its buffers.
 ///
-/// The transfer owns its buffers, as every transfer does: they stay alive and borrowed until the kernel is complete, for writing unless they
-/// are read-only. Several arguments may be the same memory.
+/// The kernel counts as a writer of its buffers, unless they are read-only. Their memory remembers it, as that of every operand of
+/// [`submit`](crate::submit). Several arguments may be the same memory.
 ///
 /// ```
 /// use usm_memory::usm_core::{Error, KernelBundle, Runtime, UsmKind};
@@ -59,11 +56,9 @@ impl From<&UsmBuffer> for Argument {
 /// let upload = bytes.copy_from_vec_async(vec![1, 2, 3, 4], 0, &[])?;
 /// let arguments = [(&bytes).into(), 10_u8.into()];
 /// // SAFETY: 1. The kernel takes a pointer and a `uchar`. 2. It adds to 4 bytes, each by one work-item.
-/// let run = unsafe { submit_kernel(&queue, &add, &arguments, 4, &[upload.dependency()]) }?;
-/// assert!(bytes.to_vec().is_err(), "borrowed while the kernel is under way");
-/// run.wait()?;
-/// drop(upload);
-/// assert_eq!(bytes.to_vec()?, [11, 12, 13, 14]);
+/// unsafe { submit_kernel(&queue, &add, &arguments, 4, &[]) }?;
+/// assert_eq!(bytes.to_vec()?, [11, 12, 13, 14]); // waits
+/// # upload.wait()?;
 /// # Ok(())
 /// # }
 /// ```
@@ -76,7 +71,7 @@ impl From<&UsmBuffer> for Argument {
 /// # Errors
 /// - [`Error::NotReachable`]: memory that the queue's device does not reach.
 /// - [`Error::OutOfBounds`]: an offset behind the end of its buffer.
-/// - [`Error::BorrowConflict`]: somebody else uses the memory, and no dependency is about that.
+/// - [`Error::BorrowConflict`]: somebody holds a guard of the memory.
 /// - [`Error::Core`]: those of [`Queue::submit_kernel`], and errors of work of others that was waited for.
 ///
 /// After an error the kernel was not submitted.
@@ -85,32 +80,31 @@ pub unsafe fn submit_kernel(
     kernel: &Kernel,
     arguments: &[Argument],
     range: impl Into<ExecutionRange>,
-    after: &[Dependency],
-) -> Result<Transfer> {
-    if queue.capture()?.is_some() {
-        // SAFETY: the caller's promises.
-        return unsafe { record_kernel(queue, kernel, arguments, range.into(), after) };
-    }
-    let mut flight = Flight::new(Dependency::all(after), None, None);
-    let mut values = Vec::with_capacity(arguments.len());
+    after: &[Event],
+) -> Result<Completion> {
+    let (mut operands, mut values) = (Vec::new(), Vec::with_capacity(arguments.len()));
     for (position, argument) in arguments.iter().enumerate() {
         values.push(match argument {
             Argument::Value(value) => *value,
             Argument::Memory { buffer, offset_bytes } => {
-                let pointer = pointer(queue, position, buffer, *offset_bytes)?;
-                flight.borrow(buffer)?;
-                pointer
+                operands.push(Operand { buffer, range: 0..buffer.len_bytes(), writes: buffer.is_writable() });
+                pointer(queue, position, buffer, *offset_bytes)?
             }
         });
     }
     let range = range.into();
     // As in SYCL, a kernel without work-items is nothing to do.
     if matches!(range, ExecutionRange::Range(all) if all.sizes().contains(&0)) {
-        return Ok(Transfer::new(flight, ()));
+        return Ok(Completion::new(after.to_vec(), Kept::NONE));
     }
-    // SAFETY: 1 and 3: the caller's promises. 2: F1: the flight keeps all buffers until the kernel is complete, and borrows them.
-    flight.add(unsafe { queue.submit_kernel(kernel, &values, range, flight.after()) }?, queue);
-    Ok(Transfer::new(flight, ()))
+    let launch = |_: &[*mut u8], after: &[Event]| {
+        // SAFETY: 1 and 3: the caller's promises. 2: the memory of the operands is not released before the event is complete.
+        unsafe { queue.submit_kernel(kernel, &values, range, after) }
+    };
+    // SAFETY: 1. The kernel uses its buffers alone (the caller's promise 2). 2. Each was found reachable. 3. Host code has slices under
+    // guards alone.
+    let event = unsafe { submit_async(queue, &operands, after, launch) }?;
+    Ok(Completion::new(vec![event], Kept::NONE))
 }
 
 /// A pointer into a buffer that the queue reaches.
@@ -125,36 +119,4 @@ fn pointer(
     }
     buffer.check_range(offset_bytes, 0)?;
     Ok(KernelArgument::pointer(buffer.as_ptr().as_ptr().expose_provenance() + offset_bytes))
-}
-
-/// As [`submit_kernel`], on a queue whose stream is captured.
-///
-/// # Safety
-/// Those of [`submit_kernel`].
-unsafe fn record_kernel(
-    queue: &Queue,
-    kernel: &Kernel,
-    arguments: &[Argument],
-    range: ExecutionRange,
-    after: &[Dependency],
-) -> Result<Transfer> {
-    let (mut operands, mut values) = (Vec::new(), Vec::with_capacity(arguments.len()));
-    for (position, argument) in arguments.iter().enumerate() {
-        values.push(match argument {
-            Argument::Value(value) => *value,
-            Argument::Memory { buffer, offset_bytes } => {
-                operands.push(Operand { buffer, range: 0..buffer.len_bytes(), writes: buffer.is_writable() });
-                pointer(queue, position, buffer, *offset_bytes)?
-            }
-        });
-    }
-    if matches!(range, ExecutionRange::Range(all) if all.sizes().contains(&0)) {
-        return Ok(Transfer::new(Flight::new(Dependency::all(after), None, None), ()));
-    }
-    let launch = |_: &[*mut u8], after: &[Event]| {
-        // SAFETY: 1 and 3: the caller's promises. 2: the graph keeps all buffers.
-        unsafe { queue.submit_kernel(kernel, &values, range, after) }
-    };
-    // SAFETY: 1. The kernel uses its buffers alone (the caller's promise 2). 2. Each was found reachable.
-    unsafe { record(queue, &operands, after, launch) }
 }

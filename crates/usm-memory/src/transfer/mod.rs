@@ -1,15 +1,11 @@
-//! Copies and fills: host and USM, USM and USM, whole ranges and rows with pitches; blocking, and as transfers under way. Kernels on
-//! buffers, as transfers under way.
+//! Copies and fills: host and USM, USM and USM, whole ranges and rows with pitches. Kernels on buffers.
 //!
-//! A blocking copy of memory that host code reaches is done by the calling thread, any other by queues. A transfer under way
-//! ([`Transfer`]) is always done by queues. What is submitted (`submit.rs`) holds no borrow until it is complete: the blocks of its operands
-//! remember its event, for which everybody else waits.
+//! A blocking copy of memory that host code reaches is done by the calling thread, any other by queues. A function whose name ends in
+//! `_async` submits operations of queues and returns their [`Completion`](crate::Completion).
 
 mod between;
-mod dependency;
+mod chain;
 mod fill;
-mod flight;
-mod handle;
 mod hint;
 mod host;
 mod host_memory;
@@ -21,9 +17,6 @@ mod staged;
 mod submit;
 mod vector;
 
-pub use self::dependency::Dependency;
-pub use self::handle::{Refused, Transfer};
 pub use self::host_memory::{HostMemory, HostMemoryMut};
 pub use self::kernel::{Argument, submit_kernel};
 pub use self::shape::Copy2d;
-pub use self::submit::{Operand, submit, submit_unseen};

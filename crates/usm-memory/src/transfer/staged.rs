@@ -1,10 +1,11 @@
 //! Copies on queues: by one, or through host USM, read by one queue while the other writes what was read before.
 
-use usm_core::{Event, Queue, UsmKind};
+use usm_core::{Event, Queue, Result as CoreResult, UsmKind};
 
-use super::flight::Flight;
+use super::chain::Chain;
 use super::shape::{Order, Piece, Shape};
-use crate::{Result, UsmBuffer, WriteGuard};
+use crate::access::{Operand, Submission};
+use crate::{Result, UsmBuffer};
 
 /// Most bytes that are read at once while as many are written.
 ///
@@ -72,96 +73,87 @@ pub(super) fn follow(dst: &UsmBuffer, src: &UsmBuffer, copied_by: &Queue, copied
     Ok(())
 }
 
-/// Submits a copy.
+/// Submits the pieces of a copy between memory without common bytes.
 ///
 /// # Safety
-/// 1. All pieces of `shape` are valid at `dst` and `src`, and stay so until `flight` is dropped; the queues of `route` reach them.
-/// 2. Other work on them is complete when [`Flight::after`] is.
-/// 3. `order` is what [`Shape::order`] says about them; anything but [`Order::Any`] comes with [`Route::Staged`].
-pub(super) unsafe fn copy(
-    flight: &mut Flight,
-    route: &Route<'_>,
+/// 1. All pieces of `shape` are valid at `dst` and `src` until the copies are complete, the queue reaches them, and they do not overlap.
+///    Other work on them is complete when the events of `copies` are.
+pub(super) unsafe fn rows(
+    copies: &mut Chain<'_>,
     dst: *mut u8,
     src: *const u8,
     shape: Shape,
-    order: Order,
-) -> Result<()> {
-    match route {
-        Route::Direct(queue) => {
-            let mut after = flight.after().to_vec();
-            for piece in shape.pieces(usize::MAX, order) {
-                let (dst, src) = (dst.wrapping_add(piece.dst_bytes), src.wrapping_add(piece.src_bytes));
-                // SAFETY: S1 for a piece (1 to 3); in an in-order queue every operation is after those before it, in others after
-                // the event of the one before.
-                let event = unsafe { flight.memcpy(queue, dst, src, piece.len_bytes, &after) }?;
-                after.clear();
-                if !queue.properties().in_order {
-                    after.push(event);
-                }
-            }
-            Ok(())
-        }
-        // SAFETY: S1 for all pieces (1 to 3).
-        Route::Staged { read, write } => unsafe { pipeline(flight, read, write, dst, src, shape, order) },
+) -> CoreResult<()> {
+    for piece in shape.pieces(usize::MAX, Order::Any) {
+        let (dst, src) = (dst.wrapping_add(piece.dst_bytes), src.wrapping_add(piece.src_bytes));
+        // SAFETY: S1 for a piece (1).
+        unsafe { copies.memcpy(dst, src, piece.len_bytes) }?;
     }
+    Ok(())
 }
 
+/// Submits a copy through host USM, in chunks: one is written while the next one is read. Returns the events after which it is complete, and
+/// the host USM.
+///
 /// # Safety
-/// As for [`copy`].
-unsafe fn pipeline(
-    flight: &mut Flight,
-    read: &Queue,
-    write: &Queue,
-    dst: *mut u8,
-    src: *const u8,
+/// 1. The pieces of `shape` lie within the operands, counted from their starts, and `order` is what [`Shape::order`] says about them.
+pub(super) unsafe fn copy(
+    [read, write]: [&Queue; 2],
+    dst: &Operand<'_>,
+    src: &Operand<'_>,
     shape: Shape,
     order: Order,
-) -> Result<()> {
-    let total_bytes = shape.len_bytes();
-    if total_bytes == 0 {
-        return Ok(());
-    }
-    let (staging, chunk_bytes) = staging(read, total_bytes, order)?;
-    let start = staging.as_mut_ptr();
-    flight.staging = Some(staging);
-
-    let mut last_read = flight.after().to_vec();
-    let mut last_write: Option<Event> = None;
-    // The last write out of the half that is read into next.
-    let mut emptied: [Option<Event>; 2] = [None, None];
+    after: &[Event],
+) -> Result<(Event, Vec<UsmBuffer>)> {
+    let whole = Submission::of(&[dst.clone(), src.clone()])?;
+    let (chunks, chunk_bytes) = staging(read, shape.len_bytes(), order)?;
+    let mut last = None;
     let mut batch = Vec::new();
     let mut pieces = shape.pieces(chunk_bytes, order).peekable();
-    for half in [0, 1].into_iter().cycle() {
+    for chunk in chunks.iter().cycle() {
         take_batch(&mut pieces, chunk_bytes, &mut batch);
         if batch.is_empty() {
             break;
         }
-        // Of no more than one chunk there is one half.
-        let slot = start.wrapping_add(half * chunk_bytes);
-        let mut after = last_read;
-        after.extend(emptied[half].take());
-        let mut used_bytes = 0;
-        for piece in &batch {
-            let (to, from) = (slot.wrapping_add(used_bytes), src.wrapping_add(piece.src_bytes));
-            // SAFETY: a piece of the source (S1) and the range of the batch in its half of the staging memory, which `flight`
-            // keeps; other writes from there are complete when `after` is, as is every read before.
-            after = vec![unsafe { flight.memcpy(read, to, from, piece.len_bytes, &after) }?];
-            used_bytes += piece.len_bytes;
-        }
-        last_read = after.clone();
-        after.extend(last_write.take());
-        used_bytes = 0;
-        for piece in &batch {
-            let (to, from) = (dst.wrapping_add(piece.dst_bytes), slot.wrapping_add(used_bytes));
-            // SAFETY: a piece of the target (S1) and what was read into its half of the staging memory. All that was read before, which may overlap, has been read when `after` is complete;
-            // what is read later does not overlap, because of the order (promise 3).
-            after = vec![unsafe { flight.memcpy(write, to, from, piece.len_bytes, &after) }?];
-            used_bytes += piece.len_bytes;
-        }
-        last_write = after.pop();
-        emptied[half].clone_from(&last_write);
+        let used = 0..batch.iter().map(|piece| piece.len_bytes).sum();
+        let reads = |starts: &[*mut u8], after: &[Event]| {
+            let (kept, mut used_bytes) = ([src.buffer, chunk], 0);
+            let mut copies = Chain::new(read, after, &kept);
+            for piece in &batch {
+                let (to, from) =
+                    (starts[0].wrapping_add(used_bytes), starts[1].wrapping_add(piece.src_bytes));
+                // SAFETY: 1. A piece of the source (S1), and its place in the chunk.
+                unsafe { copies.memcpy(to, from, piece.len_bytes) }?;
+                used_bytes += piece.len_bytes;
+            }
+            copies.end()
+        };
+        let operands = [Operand::written(chunk, used.clone()), src.clone()];
+        // The first chunk comes after the events, and each other one after the first.
+        let first: &[Event] = if last.is_none() { after } else { &[] };
+        // SAFETY: 1. The bytes of the operands. 2. USM of the queue's context. 3. Host code has slices under guards alone.
+        unsafe { whole.step(read, &operands, first, false, reads) }?;
+        let writes = |starts: &[*mut u8], after: &[Event]| {
+            let (kept, mut used_bytes) = ([dst.buffer, chunk], 0);
+            let mut copies = Chain::new(write, after, &kept);
+            for piece in &batch {
+                let (to, from) =
+                    (starts[0].wrapping_add(piece.dst_bytes), starts[1].wrapping_add(used_bytes));
+                // SAFETY: 1. A piece of the target (S1), and its place in the chunk. What is read later does not overlap (`order`).
+                unsafe { copies.memcpy(to, from, piece.len_bytes) }?;
+                used_bytes += piece.len_bytes;
+            }
+            copies.end()
+        };
+        let operands = [dst.clone(), Operand::read(chunk, used)];
+        // SAFETY: 1. The bytes of the operands. 2. USM of the queue's context, and host USM. 3. As above.
+        last = Some(unsafe { whole.step(write, &operands, &[], false, writes) }?);
     }
-    Ok(())
+    let last = match last {
+        Some(last) => last,
+        None => write.barrier(after)?, // never: there are bytes
+    };
+    Ok((last, chunks))
 }
 
 /// The next pieces that fit into a chunk together.
@@ -178,17 +170,19 @@ fn take_batch(
     }
 }
 
-/// Host USM for two chunks, or for all if that is one, and the length of a chunk. Less memory makes shorter chunks.
+/// Host USM for two chunks, or for one if that is all, and the length of a chunk. Less memory makes shorter chunks. The two are blocks of
+/// their own, so that one is read while the other is written.
 ///
 /// New pages cost more than the copy, so the memory comes from a pool unless the application has chosen otherwise.
-fn staging(queue: &Queue, total_bytes: usize, order: Order) -> Result<(WriteGuard, usize)> {
+fn staging(queue: &Queue, total_bytes: usize, order: Order) -> Result<(Vec<UsmBuffer>, usize)> {
     let needs_all = order == Order::ReadAllFirst;
     let wanted_bytes = (total_bytes / CHUNKS).clamp(SMALL_CHUNK_BYTES, MAX_CHUNK_BYTES);
     let mut chunk_bytes = if needs_all { total_bytes } else { total_bytes.min(wanted_bytes) };
     loop {
-        let len_bytes = if chunk_bytes < total_bytes { 2 * chunk_bytes } else { chunk_bytes };
-        match UsmBuffer::allocate(queue, UsmKind::Host, len_bytes) {
-            Ok(memory) => return Ok((memory.write_range(0..len_bytes)?, chunk_bytes)),
+        let count = if chunk_bytes < total_bytes { 2 } else { 1 };
+        let chunks = (0..count).map(|_| UsmBuffer::allocate(queue, UsmKind::Host, chunk_bytes));
+        match chunks.collect::<Result<Vec<_>>>() {
+            Ok(chunks) => return Ok((chunks, chunk_bytes)),
             Err(error) if needs_all || chunk_bytes <= MIN_CHUNK_BYTES => return Err(error),
             Err(_) => chunk_bytes = (chunk_bytes / 2).max(MIN_CHUNK_BYTES),
         }

@@ -1,15 +1,17 @@
-//! Transfers under way between vectors of the host and USM.
+//! Copies by queues between memory of the host that they keep, such as vectors, and USM.
 
-use super::dependency::Dependency;
-use super::flight::Flight;
-use super::handle::{Refused, Transfer};
+use usm_core::{Event, Result as CoreResult};
+
+use super::chain::Chain;
 use super::host_memory::{HostMemory, HostMemoryMut};
 use super::shape::{Copy2d, Placed, Shape};
+use super::staged::rows;
+use crate::access::{Completion, Kept, Operand, Refused, capture, submit_async};
 use crate::plain::{Plain, zeroed};
 use crate::{Error, Result, UsmBuffer};
 
 impl UsmBuffer {
-    /// Submits a copy of all of `bytes` to `offset_bytes`, to be done after the dependencies. The transfer keeps the vector and
+    /// Submits a copy of all of `bytes` to `offset_bytes`, to be done after the events. The completion keeps the vector and
     /// gives it back.
     ///
     /// # Errors
@@ -19,12 +21,12 @@ impl UsmBuffer {
         &self,
         bytes: Vec<u8>,
         offset_bytes: usize,
-        after: &[Dependency],
-    ) -> Result<Transfer<Vec<u8>>, Refused<Vec<u8>>> {
+        after: &[Event],
+    ) -> Result<Completion<Vec<u8>>, Refused<Vec<u8>>> {
         self.upload(bytes, |len_bytes| self.at(offset_bytes, len_bytes), after)
     }
 
-    /// Submits a copy to all of `bytes` from `offset_bytes` on, to be done after the dependencies. The transfer keeps the vector
+    /// Submits a copy to all of `bytes` from `offset_bytes` on, to be done after the events. The completion keeps the vector
     /// and gives it back with the new content.
     ///
     /// # Errors
@@ -33,21 +35,21 @@ impl UsmBuffer {
         &self,
         bytes: Vec<u8>,
         offset_bytes: usize,
-        after: &[Dependency],
-    ) -> Result<Transfer<Vec<u8>>, Refused<Vec<u8>>> {
+        after: &[Event],
+    ) -> Result<Completion<Vec<u8>>, Refused<Vec<u8>>> {
         self.download(bytes, |len_bytes| self.at(offset_bytes, len_bytes).map(Placed::reversed), after)
     }
 
-    /// Submits a copy of the whole content to a new vector, to be done after the dependencies.
+    /// Submits a copy of the whole content to a new vector, to be done after the events.
     ///
     /// # Errors
     /// [`Error::OutOfHostMemory`], [`Error::BorrowConflict`], [`Error::Core`].
-    pub fn to_vec_async(&self, after: &[Dependency]) -> Result<Transfer<Vec<u8>>> {
+    pub fn to_vec_async(&self, after: &[Event]) -> Result<Completion<Vec<u8>>> {
         Ok(self.copy_to_vec_async(zeroed(self.len_bytes())?, 0, after)?)
     }
 
     /// As [`copy_2d_from_host`](Self::copy_2d_from_host), but returns when the copy is submitted, to be done after the
-    /// dependencies. The transfer keeps the vector and gives it back.
+    /// events. The completion keeps the vector and gives it back.
     ///
     /// # Errors
     /// [`Refused`] with the vector and one of [`Error::Copy2d`], [`Error::ReadOnly`], [`Error::BorrowConflict`], [`Error::Core`].
@@ -55,13 +57,13 @@ impl UsmBuffer {
         &self,
         bytes: Vec<u8>,
         copy: Copy2d,
-        after: &[Dependency],
-    ) -> Result<Transfer<Vec<u8>>, Refused<Vec<u8>>> {
+        after: &[Event],
+    ) -> Result<Completion<Vec<u8>>, Refused<Vec<u8>>> {
         self.upload(bytes, |len_bytes| copy.within(self.len_bytes(), len_bytes), after)
     }
 
-    /// As [`copy_2d_to_host`](Self::copy_2d_to_host), but returns when the copy is submitted, to be done after the dependencies.
-    /// The transfer keeps the vector and gives it back with the new content.
+    /// As [`copy_2d_to_host`](Self::copy_2d_to_host), but returns when the copy is submitted, to be done after the events.
+    /// The completion keeps the vector and gives it back with the new content.
     ///
     /// # Errors
     /// [`Refused`] with the vector and one of [`Error::Copy2d`], [`Error::BorrowConflict`], [`Error::Core`].
@@ -69,12 +71,12 @@ impl UsmBuffer {
         &self,
         bytes: Vec<u8>,
         copy: Copy2d,
-        after: &[Dependency],
-    ) -> Result<Transfer<Vec<u8>>, Refused<Vec<u8>>> {
+        after: &[Event],
+    ) -> Result<Completion<Vec<u8>>, Refused<Vec<u8>>> {
         self.download(bytes, |len_bytes| copy.within(len_bytes, self.len_bytes()), after)
     }
 
-    /// As [`copy_from_vec_async`](Self::copy_from_vec_async), for any memory of the host that the transfer can keep.
+    /// As [`copy_from_vec_async`](Self::copy_from_vec_async), for any memory of the host that the completion can keep.
     ///
     /// # Errors
     /// As [`copy_from_vec_async`](Self::copy_from_vec_async).
@@ -82,12 +84,12 @@ impl UsmBuffer {
         &self,
         host: H,
         offset_bytes: usize,
-        after: &[Dependency],
-    ) -> Result<Transfer<H>, Refused<H>> {
+        after: &[Event],
+    ) -> Result<Completion<H>, Refused<H>> {
         self.upload(host, |len_bytes| self.at(offset_bytes, len_bytes), after)
     }
 
-    /// As [`copy_to_vec_async`](Self::copy_to_vec_async), for any memory of the host that the transfer can keep.
+    /// As [`copy_to_vec_async`](Self::copy_to_vec_async), for any memory of the host that the completion can keep.
     ///
     /// # Errors
     /// As [`copy_to_vec_async`](Self::copy_to_vec_async).
@@ -95,8 +97,8 @@ impl UsmBuffer {
         &self,
         host: H,
         offset_bytes: usize,
-        after: &[Dependency],
-    ) -> Result<Transfer<H>, Refused<H>> {
+        after: &[Event],
+    ) -> Result<Completion<H>, Refused<H>> {
         self.download(host, |len_bytes| self.at(offset_bytes, len_bytes).map(Placed::reversed), after)
     }
 
@@ -122,8 +124,8 @@ impl UsmBuffer {
     pub(crate) fn upload_all<T: Plain>(
         &self,
         elements: Vec<T>,
-        after: &[Dependency],
-    ) -> Result<Transfer<Vec<T>>, Refused<Vec<T>>> {
+        after: &[Event],
+    ) -> Result<Completion<Vec<T>>, Refused<Vec<T>>> {
         self.upload(elements, |len_bytes| self.all(self.len_bytes(), len_bytes), after)
     }
 
@@ -131,8 +133,8 @@ impl UsmBuffer {
     pub(crate) fn download_all<T: Plain>(
         &self,
         elements: Vec<T>,
-        after: &[Dependency],
-    ) -> Result<Transfer<Vec<T>>, Refused<Vec<T>>> {
+        after: &[Event],
+    ) -> Result<Completion<Vec<T>>, Refused<Vec<T>>> {
         self.download(elements, |len_bytes| self.all(len_bytes, self.len_bytes()), after)
     }
 
@@ -141,19 +143,15 @@ impl UsmBuffer {
         &self,
         host: H,
         place: impl FnOnce(usize) -> Result<Placed>,
-        after: &[Dependency],
-    ) -> Result<Transfer<H>, Refused<H>> {
+        after: &[Event],
+    ) -> Result<Completion<H>, Refused<H>> {
         under_way(host, |host| {
             let Placed { dst, src, shape } = place(host.len_bytes())?;
-            let mut after = Dependency::all(after);
-            let guard = self.write_range_after(dst, &after.borrows, &mut after.events)?;
-            let to = guard.as_mut_ptr();
             let from = host.start().wrapping_add(src.start);
-            let flight = Flight::new(after, Some(guard), None);
-            // SAFETY: 1. The guard's range, which the flight keeps, and a part of the host memory (S1), which the caller keeps as long.
-            // 2. The guard admits nobody but what this is ordered after (T1, O1); the host memory is ours (`HostMemory`, 2). 3. It
-            // overlaps no USM that is written (`HostMemory`, 1).
-            unsafe { self.submit_to_host(flight, to, from, shape) }
+            // SAFETY: 1. A part of the host memory (S1), which the caller keeps as long. It overlaps no USM that is written
+            // (`HostMemory`, 1), and is ours (`HostMemory`, 2).
+            let copy = |to, copies: &mut Chain<'_>| unsafe { rows(copies, to, from, shape) };
+            self.with_host(&Operand::written(self, dst), shape, after, copy)
         })
     }
 
@@ -162,28 +160,48 @@ impl UsmBuffer {
         &self,
         host: H,
         place: impl FnOnce(usize) -> Result<Placed>,
-        after: &[Dependency],
-    ) -> Result<Transfer<H>, Refused<H>> {
+        after: &[Event],
+    ) -> Result<Completion<H>, Refused<H>> {
         under_way(host, |host| {
             let Placed { dst, src, shape } = place(host.len_bytes())?;
-            let mut after = Dependency::all(after);
-            let guard = self.read_range_after(src, &after.borrows, &mut after.events)?;
-            let from = guard.as_ptr();
             let to = host.start_mut().wrapping_add(dst.start);
-            let flight = Flight::new(after, None, Some(guard));
-            // SAFETY: 1 to 3 by S1, T1 and O1 as in `upload`; the host memory may be written (`HostMemoryMut`, 1).
-            unsafe { self.submit_to_host(flight, to, from, shape) }
+            // SAFETY: 1 as in `upload`; the host memory may be written (`HostMemoryMut`, 1).
+            let copy = |from: *mut u8, copies: &mut Chain<'_>| unsafe { rows(copies, to, from, shape) };
+            self.with_host(&Operand::read(self, src), shape, after, copy)
         })
+    }
+
+    /// Submits copies between an operand, whose start they get, and memory of the host.
+    fn with_host(
+        &self,
+        operand: &Operand<'_>,
+        shape: Shape,
+        after: &[Event],
+        copy: impl FnOnce(*mut u8, &mut Chain<'_>) -> CoreResult<()>,
+    ) -> Result<Vec<Event>> {
+        let queue = self.queue();
+        capture::check_none(queue)?; // a graph does not keep the host memory
+        if shape.len_bytes() == 0 {
+            return if operand.writes { self.check_writable() } else { Ok(()) }.map(|()| after.to_vec());
+        }
+        let submitted = |start: &[*mut u8], after: &[Event]| {
+            let used = [self];
+            let mut copies = Chain::new(queue, after, &used);
+            copy(start[0], &mut copies)?;
+            copies.end()
+        };
+        // SAFETY: 1. The bytes of the operand. 2. Memory of the queue's context. 3. Host code has slices under guards alone.
+        Ok(vec![unsafe { submit_async(queue, std::slice::from_ref(operand), after, submitted) }?])
     }
 }
 
-/// A transfer that keeps memory of the host, or gives it back where there is none.
+/// An operation that keeps memory of the host, or gives it back where there is none.
 fn under_way<H>(
     mut host: H,
-    submit: impl FnOnce(&mut H) -> Result<Flight>,
-) -> Result<Transfer<H>, Refused<H>> {
+    submit: impl FnOnce(&mut H) -> Result<Vec<Event>>,
+) -> Result<Completion<H>, Refused<H>> {
     match submit(&mut host) {
-        Ok(flight) => Ok(Transfer::new(flight, host)),
+        Ok(events) => Ok(Completion::new(events, Kept::host(host))),
         Err(error) => Err(Refused { error, host }),
     }
 }

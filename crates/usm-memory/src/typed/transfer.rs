@@ -2,7 +2,9 @@
 
 use super::TypedBuffer;
 use crate::plain::{self, Plain};
-use crate::{Dependency, Refused, Result, Transfer};
+use usm_core::Event;
+
+use crate::{Completion, Refused, Result};
 
 impl<T: Plain> TypedBuffer<T> {
     /// Copies as many elements as the buffer has from a slice.
@@ -12,7 +14,7 @@ impl<T: Plain> TypedBuffer<T> {
     /// [`Error::BorrowConflict`](crate::Error::BorrowConflict), [`Error::Core`](crate::Error::Core).
     pub fn copy_from_slice(&self, elements: &[T]) -> Result<()> {
         let buffer = self.as_buffer();
-        buffer.write_range(0..buffer.len_bytes())?.copy_from_host(plain::bytes_of(elements))
+        buffer.write_access(0..buffer.len_bytes())?.copy_from_host(plain::bytes_of(elements))
     }
 
     /// Copies all elements to a slice of the same length.
@@ -22,7 +24,7 @@ impl<T: Plain> TypedBuffer<T> {
     /// [`Error::Core`](crate::Error::Core).
     pub fn copy_to_slice(&self, elements: &mut [T]) -> Result<()> {
         let buffer = self.as_buffer();
-        buffer.read_range(0..buffer.len_bytes())?.copy_to_host(plain::bytes_of_mut(elements))
+        buffer.read_access(0..buffer.len_bytes())?.copy_to_host(plain::bytes_of_mut(elements))
     }
 
     /// All elements, copied.
@@ -47,11 +49,11 @@ impl<T: Plain> TypedBuffer<T> {
     ///
     /// # Errors
     /// As [`UsmBuffer::copy_from`](crate::UsmBuffer::copy_from).
-    pub fn copy_from_async(&self, src: &Self, after: &[Dependency]) -> Result<Transfer> {
+    pub fn copy_from_async(&self, src: &Self, after: &[Event]) -> Result<Completion> {
         self.as_buffer().copy_from_async(src.as_buffer(), after)
     }
 
-    /// Submits a copy of a vector with as many elements as the buffer has, to be done after the dependencies. The transfer
+    /// Submits a copy of a vector with as many elements as the buffer has, to be done after the events. The completion
     /// keeps the vector and gives it back.
     ///
     /// # Errors
@@ -59,12 +61,12 @@ impl<T: Plain> TypedBuffer<T> {
     pub fn copy_from_vec_async(
         &self,
         elements: Vec<T>,
-        after: &[Dependency],
-    ) -> Result<Transfer<Vec<T>>, Refused<Vec<T>>> {
+        after: &[Event],
+    ) -> Result<Completion<Vec<T>>, Refused<Vec<T>>> {
         self.as_buffer().upload_all(elements, after)
     }
 
-    /// Submits a copy of all elements to a vector of the same length, to be done after the dependencies. The transfer keeps
+    /// Submits a copy of all elements to a vector of the same length, to be done after the events. The completion keeps
     /// the vector and gives it back with the new content.
     ///
     /// # Errors
@@ -72,16 +74,16 @@ impl<T: Plain> TypedBuffer<T> {
     pub fn copy_to_vec_async(
         &self,
         elements: Vec<T>,
-        after: &[Dependency],
-    ) -> Result<Transfer<Vec<T>>, Refused<Vec<T>>> {
+        after: &[Event],
+    ) -> Result<Completion<Vec<T>>, Refused<Vec<T>>> {
         self.as_buffer().download_all(elements, after)
     }
 
-    /// Submits a copy of all elements to a new vector, to be done after the dependencies.
+    /// Submits a copy of all elements to a new vector, to be done after the events.
     ///
     /// # Errors
     /// As [`to_vec`](Self::to_vec).
-    pub fn to_vec_async(&self, after: &[Dependency]) -> Result<Transfer<Vec<T>>> {
+    pub fn to_vec_async(&self, after: &[Event]) -> Result<Completion<Vec<T>>> {
         Ok(self.copy_to_vec_async(plain::zeroed(self.len())?, after)?)
     }
 
@@ -94,11 +96,11 @@ impl<T: Plain> TypedBuffer<T> {
         self.as_buffer().fill_any(plain::bytes_of(&[value]))
     }
 
-    /// As [`fill`](Self::fill), but returns when the fill is submitted, to be done after the dependencies.
+    /// As [`fill`](Self::fill), but returns when the fill is submitted, to be done after the events.
     ///
     /// # Errors
     /// As [`fill`](Self::fill).
-    pub fn fill_async(&self, value: T, after: &[Dependency]) -> Result<Transfer> {
+    pub fn fill_async(&self, value: T, after: &[Event]) -> Result<Completion> {
         self.as_buffer().fill_any_async(plain::bytes_of(&[value]), after)
     }
 }

@@ -1,4 +1,4 @@
-//! Transfers that end their borrows: their memory remembers them, as it does with submitted operations.
+//! Operations of queues, which their memory remembers.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::sync::Arc;
@@ -7,14 +7,12 @@ use crate::common;
 use usm_memory::usm_core::backend::host::HostBackend;
 use usm_memory::usm_core::testing::{Fault, FaultyBackend, Method, forks};
 use usm_memory::usm_core::{Context, Queue, QueueProperties, Runtime, UsmKind};
-use usm_memory::{Copy2d, Error, Transfer, UsmBuffer};
+use usm_memory::{Completion, Copy2d, Error, UsmBuffer};
 
 const LEN: usize = 64;
 
-fn released<H>(transfer: usm_memory::Result<Transfer<H>>) -> Transfer<H> {
-    let mut transfer = transfer.unwrap();
-    transfer.release_borrows().unwrap();
-    transfer
+fn started<H>(transfer: usm_memory::Result<Completion<H>>) -> Completion<H> {
+    transfer.unwrap()
 }
 
 fn memory(queue: &Queue, kind: UsmKind) -> UsmBuffer {
@@ -31,9 +29,9 @@ fn later_work_comes_after_them_without_a_dependency() {
         let mut events = Vec::new();
         for (value, queue) in [&queue, &other, &loose, &queue].into_iter().enumerate() {
             let [a, b] = [&a, &b].map(|buffer| buffer.on_queue(queue).unwrap());
-            events.push(released(a.fill_async(&[value as u8], &[])));
-            events.push(released(b.copy_from_async(&a, &[])));
-            events.push(released(b.copy_from_async(&a, &[])));
+            events.push(started(a.fill_async(&[value as u8], &[])));
+            events.push(started(b.copy_from_async(&a, &[])));
+            events.push(started(b.copy_from_async(&a, &[])));
         }
         assert!(
             delayed.pending() > 0 && events.iter().all(|event| !event.is_complete()),
@@ -52,8 +50,8 @@ fn completion_releases_what_nobody_asks_about() {
     for queue in common::queues() {
         for kind in UsmKind::ALL {
             let buffer = memory(&queue, kind);
-            let _unasked = released(buffer.fill_async(&[7], &[]));
-            let _unasked = released(buffer.copy_from_vec_async(vec![8; 4], 4, &[]).map_err(Error::from));
+            let _unasked = started(buffer.fill_async(&[7], &[]));
+            let _unasked = started(buffer.copy_from_vec_async(vec![8; 4], 4, &[]).map_err(Error::from));
             queue.wait().unwrap();
             let expected: Vec<u8> = [[7; 4], [8; 4]].concat();
             assert_eq!(buffer.to_vec().unwrap()[..8], expected);
@@ -70,7 +68,7 @@ fn every_operand_is_remembered() {
     let (ours, theirs) = (memory(&queue, UsmKind::Device), memory(&theirs, UsmKind::Device));
     theirs.fill(&[4]).unwrap();
     // Through staging memory, which goes under the second half of the copy.
-    let copy = released(ours.copy_from_async(&theirs, &[]));
+    let copy = started(ours.copy_from_async(&theirs, &[]));
     assert!(!theirs.events().is_empty() && !ours.events().is_empty());
     theirs.copy_from_host(&[9; LEN], 0).unwrap();
     assert_eq!(ours.to_vec().unwrap(), [4; LEN]);
@@ -78,35 +76,35 @@ fn every_operand_is_remembered() {
     // Rows, vectors and hints.
     let mut rows = Copy2d::packed(2, 4);
     rows.dst_pitch_bytes = 8;
-    let transfer = released(ours.copy_2d_from_async(&ours.sub_buffer(32, 8).unwrap(), rows, &[]));
-    let hint = released(ours.prefetch_async(&[]));
-    let host = released(ours.to_vec_async(&[]));
+    let transfer = started(ours.copy_2d_from_async(&ours.sub_buffer(32, 8).unwrap(), rows, &[]));
+    let hint = started(ours.prefetch_async(&[]));
+    let host = started(ours.to_vec_async(&[]));
     ours.submit_fill(&[1]).unwrap();
     assert_eq!(host.wait().unwrap(), [4; LEN]);
     assert_eq!(ours.to_vec().unwrap(), [1; LEN]);
     drop((transfer, hint));
     // Of an operation that does nothing.
-    let nothing = released(ours.sub_buffer(0, 0).unwrap().fill_async(&[1], &[]));
+    let nothing = started(ours.sub_buffer(0, 0).unwrap().fill_async(&[1], &[]));
     ours.write_range(0..LEN).unwrap();
     drop(nothing);
     // Memory goes before its operations.
-    let copy = released(ours.copy_from_async(&memory(&queue, UsmKind::Device), &[]));
+    let copy = started(ours.copy_from_async(&memory(&queue, UsmKind::Device), &[]));
     drop(ours);
     drop(copy);
     assert_eq!(delayed.faults(), []);
 }
 
 #[test]
-fn guards_and_borrowed_transfers_still_conflict() {
+fn guards_conflict_and_operations_order_each_other() {
     let (_, queue) = common::late(3);
     let buffer = memory(&queue, UsmKind::Shared);
-    let fill = released(buffer.fill_async(&[1], &[]));
+    let fill = started(buffer.fill_async(&[1], &[]));
     let guard = buffer.read_range(0..8).unwrap();
     assert!(matches!(buffer.fill_async(&[2], &[]), Err(Error::BorrowConflict { .. })));
     drop(guard);
     let held = buffer.fill_async(&[2], &[]).unwrap();
-    assert!(matches!(buffer.to_vec(), Err(Error::BorrowConflict { .. })));
-    let after = released(buffer.fill_async(&[3], &[held.dependency()]));
+    assert_eq!(buffer.to_vec().unwrap(), [2; LEN]);
+    let after = buffer.fill_async(&[3], &[]).unwrap();
     drop(held);
     assert_eq!(buffer.to_vec().unwrap(), [3; LEN]);
     drop((fill, after));
@@ -118,7 +116,7 @@ fn the_error_of_one_that_nobody_asks_comes_out_of_the_memory() {
     let runtime = Runtime::with_backend(faulty.clone()).unwrap();
     let queue = runtime.default_queue(&runtime.default_device().unwrap()).unwrap();
     let buffer = memory(&queue, UsmKind::Device);
-    let fill = released(buffer.fill_async(&[1], &[]));
+    let fill = started(buffer.fill_async(&[1], &[]));
     faulty.arm(Fault::at(1).of(Method::Wait));
     assert!(matches!(buffer.to_vec(), Err(Error::Core(_))));
     assert_eq!(buffer.to_vec().unwrap(), [1; LEN], "once");
@@ -134,7 +132,7 @@ fn the_error_of_one_that_nobody_asks_comes_out_of_the_memory() {
 fn a_forked_child_may_use_the_memory_after_an_error() {
     let queue = common::host_queue();
     let buffer = memory(&queue, UsmKind::Device);
-    let fill = released(buffer.fill_async(&[1], &[]));
+    let fill = started(buffer.fill_async(&[1], &[]));
     let child = || {
         let first = buffer.to_vec();
         first.is_ok() || buffer.to_vec().is_ok()

@@ -12,7 +12,7 @@ use usm_memory::usm_core::{
     Context, Error as CoreError, Event, HostTask, Queue, QueueProperties, Result as CoreResult, Runtime,
     TaskMemory, UsmKind,
 };
-use usm_memory::{Error, Operand, UsmBuffer, submit, submit_unseen};
+use usm_memory::{Error, Operand, UsmBuffer, submit, submit_async};
 
 const LEN: usize = 64;
 
@@ -188,7 +188,7 @@ fn events_do_not_order_work_of_another_context() {
             unsafe { queue.memcpy(ends[0], ends[1], LEN, after) }
         };
         // SAFETY: 1. The bytes of the operands. 2. Host USM of another context is host memory. 3. Nobody looks at it.
-        unsafe { submit_unseen(queue, &[whole(to, true), whole(from, false)], copy) }.unwrap();
+        unsafe { submit_async(queue, &[whole(to, true), whole(from, false)], &[], copy) }.unwrap();
     };
     host.fill(&[5]).unwrap();
     staged(&ours, &device_memory, &host);
@@ -214,7 +214,7 @@ fn an_error_of_another_context_comes_out_of_the_next_wait_for_its_memory_once() 
         unsafe { theirs.host_task(&[memory], task, after) }
     };
     // SAFETY: 1. The bytes of the operand. 2. Memory of the queue's context. 3. Nobody looks at it.
-    unsafe { submit_unseen(&theirs, &[whole(&host, true)], fail) }.unwrap();
+    unsafe { submit_async(&theirs, &[whole(&host, true)], &[], fail) }.unwrap();
     // As in one context, operations go on, and no submission has the error of another one.
     for _ in 0..2 {
         let copy = |ends: &[*mut u8], after: &[Event]| {
@@ -223,7 +223,7 @@ fn an_error_of_another_context_comes_out_of_the_next_wait_for_its_memory_once() 
         };
         let operands = [whole(&target, true), whole(&host, false)];
         // SAFETY: 1. The bytes of the operands. 2. Host USM of another context is host memory. 3. Nobody looks at it.
-        unsafe { submit_unseen(&ours, &operands, copy) }.unwrap();
+        unsafe { submit_async(&ours, &operands, &[], copy) }.unwrap();
     }
     let error = host.wait().unwrap_err();
     assert!(error.to_string().contains("it is Monday"), "{error}");

@@ -22,7 +22,7 @@ fn buffers_show_what_they_are() {
         assert!(format!("{numbers:?}").contains("u32>(2 elements"), "{numbers:?}");
         assert!(numbers.into_buffer().same_allocation(&buffer));
         let transfer = buffer.fill_async(&[1], &[]).unwrap();
-        assert!(format!("{transfer:?}").starts_with("Transfer("));
+        assert!(format!("{transfer:?}").starts_with("Completion {"));
         transfer.wait().unwrap();
         let mut bytes = [0; 8];
         buffer.write_range(0..8).unwrap().copy_to_host(&mut bytes).unwrap();

@@ -12,7 +12,7 @@ use usm_memory::usm_core::testing::{
     Answer, Call, DelayedBackend, Fault, FaultyBackend, Method, RecordingBackend,
 };
 use usm_memory::usm_core::{Context, Device, Event, Queue, QueueProperties, Runtime, UsmKind};
-use usm_memory::{Error, Refused, Transfer, TypedBuffer, UsmBuffer};
+use usm_memory::{Completion, Error, Refused, TypedBuffer, UsmBuffer};
 
 /// More than two chunks of a staged copy, and not a whole number of them.
 const MANY: usize = 3 * (256 << 10) + 5;
@@ -44,9 +44,8 @@ fn copies_between_all_places() {
                     dst.fill(&[0]).unwrap();
                     let copy = target.copy_from_async(&part, &[]).unwrap();
                     if len > 0 {
-                        assert!(matches!(target.to_vec(), Err(Error::BorrowConflict { .. })), "{what}");
-                        assert!(matches!(part.fill(&[1]), Err(Error::BorrowConflict { .. })), "{what}");
                         part.read_range(0..len).unwrap();
+                        part.fill(&[1]).unwrap();
                     }
                     copy.wait().unwrap();
                     let mut expected = vec![0; len + 8];
@@ -126,8 +125,8 @@ fn typed_transfers() {
         let a = TypedBuffer::<[u16; 3]>::allocate(queue, kind, 50_000).unwrap();
         let b = TypedBuffer::allocate(queue, kind, 50_000).unwrap();
         let fill = a.fill_async([1, 2, 3], &[]).unwrap();
-        let copy = b.copy_from_async(&a, &[fill.dependency()]).unwrap();
-        let download = b.to_vec_async(&[copy.dependency()]).unwrap();
+        let copy = b.copy_from_async(&a, fill.events()).unwrap();
+        let download = b.to_vec_async(copy.events()).unwrap();
         assert!(download.wait().unwrap() == vec![[1, 2, 3]; 50_000]);
         drop((fill, copy));
         let refused = a.copy_from_vec_async(vec![[0; 3]; 9], &[]).unwrap_err();
@@ -176,12 +175,10 @@ fn chains_over_the_same_bytes_wait_once() {
                 let a = UsmBuffer::allocate(from, a_kind, len).unwrap();
                 let b = UsmBuffer::allocate(to, b_kind, len).unwrap();
                 let upload = a.copy_from_vec_async(content.to_vec(), 0, &[]).unwrap();
-                let there = b.copy_from_async(&a, &[upload.dependency()]).unwrap();
-                // After the copy, and by it after the upload: both hold parts of `a`.
-                let fill = a.fill_async(&[7], &[there.dependency()]).unwrap();
-                let download = b.to_vec_async(&[there.dependency()]).unwrap();
-                let other = b.to_vec_async(&[fill.dependency()]).unwrap();
-                assert!(matches!(b.to_vec_async(&[upload.dependency()]), Err(Error::BorrowConflict { .. })));
+                let there = b.copy_from_async(&a, upload.events()).unwrap();
+                let fill = a.fill_async(&[7], there.events()).unwrap();
+                let download = b.to_vec_async(there.events()).unwrap();
+                let other = b.to_vec_async(fill.events()).unwrap();
                 assert!(upload.events().len() == 1 && there.events().len() == 1);
                 drop((upload, there));
                 assert!(download.wait().unwrap() == content, "{from:?} {a_kind} {to:?} {b_kind}");
@@ -203,12 +200,12 @@ fn work_of_others_is_ordered_by_events() {
         // What external code would submit: the event is all that the transfer knows.
         // SAFETY: within the buffer, waited for before it goes, and nothing borrows it meanwhile.
         let kernel: Event = unsafe { queue.memset(a.address() as *mut u8, 5, 64, &[]) }.unwrap();
-        let empty = a.sub_buffer(0, 0).unwrap().fill_async(&[0], &[kernel.clone().into()]).unwrap();
+        let empty = a.sub_buffer(0, 0).unwrap().fill_async(&[0], &[kernel.clone()]).unwrap();
         assert!(
             empty.is_complete() && empty.events().len() == 1,
-            "a transfer of nothing hands its dependencies on"
+            "an operation of nothing hands its events on"
         );
-        let copy = b.copy_from_async(&a, &[empty.dependency()]).unwrap();
+        let copy = b.copy_from_async(&a, empty.events()).unwrap();
         assert!(!copy.is_complete());
         // SAFETY: as above, ordered after the transfer.
         let after = unsafe { elsewhere.memset(b.address() as *mut u8, 8, 8, copy.events()) }.unwrap();
@@ -421,30 +418,26 @@ fn memory_is_freed_in_its_own_context_when_queues_and_contexts_are_gone() {
 }
 
 #[test]
-fn a_forgotten_transfer_frees_nothing() {
+fn a_forgotten_completion_hinders_nobody() {
     for place in places() {
         let delayed = Arc::new(DelayedBackend::new(backend_of(&place), 6).with_max_delay(1 << 40));
         let (from, to) = (queue_over(delayed.clone()), queue_over(delayed.clone()));
         let (a, b) = (buffer(&from, UsmKind::Device, &[3; 50]), buffer(&to, UsmKind::Device, &[0; 50]));
-        let (context, address) = (to.context().clone(), b.address());
         std::mem::forget(b.copy_from_async(&a, &[]).unwrap());
         std::mem::forget(a.copy_to_vec_async(vec![0; 50], 0, &[]).unwrap());
-        assert!(matches!(b.to_vec(), Err(Error::BorrowConflict { .. })));
-        assert!(matches!(a.fill(&[0]), Err(Error::BorrowConflict { .. })));
+        assert_eq!(b.to_vec().unwrap(), [3; 50]);
+        a.fill(&[0]).unwrap();
         drop((a, b, from, to));
-        assert!(delayed.pending() > 0);
         delayed.flush();
         assert_eq!(delayed.faults(), []);
-        assert!(context.pointer_info(address).is_some());
     }
 }
 
 #[test]
 fn transfers_cross_threads() {
     fn check<T: Send + Sync>() {}
-    check::<Transfer>();
-    check::<Transfer<Vec<f32>>>();
-    check::<usm_memory::Dependency>();
+    check::<Completion>();
+    check::<Completion<Vec<f32>>>();
     let device: Device = common::host_queue().device().clone();
     let queue = Runtime::global().default_queue(&device).unwrap();
     let a = UsmBuffer::allocate(&queue, UsmKind::Device, 100).unwrap();

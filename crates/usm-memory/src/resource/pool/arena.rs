@@ -9,7 +9,8 @@ use super::cache::ThreadCache;
 use super::size_class::SizeClass;
 use super::slab::Slab;
 use crate::UsmBuffer;
-use crate::buffer::{FreeSlot, Owner, SlotKey, same_queue};
+use crate::access::same_queue;
+use crate::buffer::{FreeSlot, Owner, SlotKey};
 use crate::snapshot::PooledAddress;
 
 /// The slabs that any queue of one context and device may use.

@@ -11,7 +11,8 @@ use super::arena::{Batch, Drops};
 use super::cache::{self, CacheOwner, ThreadCache};
 use super::state::{PoolState, Request};
 use crate::UsmBuffer;
-use crate::buffer::{FREE_TO_CACHE, FreeSlot, Owner, hand_down, same_queue};
+use crate::access::same_queue;
+use crate::buffer::{FREE_TO_CACHE, FreeSlot, Owner, hand_down};
 use crate::resource::AllocationRequest;
 use crate::snapshot::{Facts, Holder, Moment, PooledAddress, PooledMemory};
 

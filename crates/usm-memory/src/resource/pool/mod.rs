@@ -27,9 +27,10 @@ pub use self::options::{PoolOptions, PoolStatistics};
 use self::size_class::SizeClass;
 use self::state::Request;
 use super::{AllocationRequest, MemoryResource};
+use crate::access::capture;
 use crate::snapshot::{self, PooledMemory, Tag, TagId};
 use crate::usage::Usage;
-use crate::{Error, Result, UsmBuffer, capture};
+use crate::{Error, Result, UsmBuffer};
 
 /// Takes slabs from another resource, cuts them into blocks of one size each, and hands a block out again when its last buffer
 /// is gone.

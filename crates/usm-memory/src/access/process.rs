@@ -1,15 +1,15 @@
-//! The borrow table of the process, which a fork waits for.
+//! The table of borrows of the process, which a fork waits for.
 
 use std::cell::RefCell;
-use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use usm_core::fork::{ForkHooks, set_fork_hooks};
 
+use super::sync::{Condvar, Mutex, MutexGuard};
 use super::table::{BorrowTable, Entries};
 
 /// Every borrow of this process.
-pub(super) static BORROWS: BorrowTable = BorrowTable::new();
+pub(super) static BORROWS: BorrowTable = BorrowTable::over(Mutex::new(Entries::new()), Condvar::new());
 
 static HAS_HOOKS: AtomicBool = AtomicBool::new(false);
 
@@ -31,13 +31,21 @@ pub(super) fn borrows() -> &'static BorrowTable {
 #[cold]
 fn set_hooks() {
     // Another thread may have been here.
-    set_fork_hooks(ForkHooks { before: before_fork, after: after_fork, in_child: || () });
+    set_fork_hooks(ForkHooks { before: before_fork, after: after_fork, in_child });
     HAS_HOOKS.store(true, Ordering::Relaxed);
 }
 
 fn before_fork() {
     // A thread at its end has no place for the lock any more, and forks without.
     _ = FORKING.try_with(|held| held.replace(Some(BORROWS.lock())));
+}
+
+fn in_child() {
+    _ = FORKING.try_with(|held| {
+        if let Some(entries) = held.borrow_mut().as_mut() {
+            entries.forget_other_threads();
+        }
+    });
 }
 
 fn after_fork() {

@@ -7,7 +7,8 @@ use std::any::Any;
 
 use usm_core::{Event, Queue};
 
-use crate::{Error, Result, waits};
+use super::waits;
+use crate::{Error, Result};
 
 /// Prepares an operation in a capture: the graph keeps the operands, work outside of the capture is waited for, and `after` permits the
 /// operation. All runs of the graph come later than this call, and so after what was waited for.

@@ -1,17 +1,15 @@
 //! Operations under way on the memory of a block. They outlive the borrows under which they were submitted.
 
 use std::mem;
-use std::ops::Range;
 use std::ptr;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use usm_core::fork::ForkMutex;
 use usm_core::{Event, Queue, Runtime, drops};
 
 use crate::{Error, Result};
 
 /// The number of the next operation.
-static NEXT: AtomicU64 = AtomicU64::new(1);
+pub(super) static NEXT: AtomicU64 = AtomicU64::new(1);
 
 /// A number that is above those of all operations that were recorded so far, and of which a later look at a block knows.
 pub(crate) fn next_number() -> u64 {
@@ -20,20 +18,20 @@ pub(crate) fn next_number() -> u64 {
 
 /// An operation that may not be complete.
 #[derive(Clone, Debug)]
-pub(super) struct Pending {
-    pub(super) event: Event,
+pub(crate) struct Operation {
+    pub(crate) event: Event,
     /// `None` for a stream of another library: nothing may keep it longer than its memory.
     queue: Option<Queue>,
-    writes: bool,
-    number: u64,
+    pub(super) writes: bool,
+    pub(super) number: u64,
     /// It was ordered after all that were known at this number, as far as one of the two writes.
     seen: u64,
     /// The process that submitted it.
     generation: u64,
 }
 
-impl Pending {
-    pub(super) fn new(event: &Event, queue: &Queue, writes: bool, seen: u64) -> Self {
+impl Operation {
+    pub(crate) fn new(event: &Event, queue: &Queue, writes: bool, seen: u64) -> Self {
         // The event of a recorded operation keeps the queue in any case, until its capture is over.
         let is_kept = !queue.is_external_stream() || event.capture().is_some();
         let queue = is_kept.then(|| queue.clone());
@@ -42,12 +40,12 @@ impl Pending {
     }
 
     /// Whether it was submitted by the parent of this forked child.
-    fn is_of_parent(&self) -> bool {
+    pub(super) fn is_of_parent(&self) -> bool {
         !Runtime::is_fork_generation(self.generation)
     }
 
     /// Whether what is submitted to a queue comes after this without a dependency.
-    fn is_before(&self, queue: &Queue) -> bool {
+    pub(super) fn is_before(&self, queue: &Queue) -> bool {
         queue.properties().in_order && self.queue.as_ref().is_some_and(|own| same_queue(own, queue))
     }
 
@@ -58,7 +56,7 @@ impl Pending {
     }
 
     /// Whether nobody has to know of an earlier operation besides this one.
-    fn replaces(&self, earlier: &Self) -> bool {
+    pub(super) fn replaces(&self, earlier: &Self) -> bool {
         // Readers wait for writes alone.
         (self.writes || !earlier.writes) && self.follows(earlier)
     }
@@ -72,31 +70,31 @@ pub(crate) fn same_queue(a: &Queue, b: &Queue) -> bool {
 
 /// The operations on one block. Most blocks have at most two: the last write, and the last read.
 #[derive(Debug, Default)]
-pub(super) struct PendingList {
-    few: [Option<Pending>; 2],
-    more: Vec<Pending>,
+pub(crate) struct OperationList {
+    few: [Option<Operation>; 2],
+    more: Vec<Operation>,
 }
 
-impl PendingList {
-    pub(super) fn is_empty(&self) -> bool {
+impl OperationList {
+    pub(crate) fn is_empty(&self) -> bool {
         self.few.iter().all(Option::is_none) && self.more.is_empty()
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.iter().count()
     }
 
-    fn iter(&self) -> impl Iterator<Item = &Pending> + Clone {
+    fn iter(&self) -> impl Iterator<Item = &Operation> + Clone {
         self.few.iter().flatten().chain(&self.more)
     }
 
     /// Whether some were submitted by the parent of this forked child.
-    pub(super) fn has_some_of_parent(&self) -> bool {
-        self.iter().any(Pending::is_of_parent)
+    pub(crate) fn has_some_of_parent(&self) -> bool {
+        self.iter().any(Operation::is_of_parent)
     }
 
     /// Adds an operation. Returns what nobody needs any more, to be dropped without a lock.
-    pub(super) fn add(&mut self, mut operation: Pending) -> Self {
+    pub(crate) fn add(&mut self, mut operation: Operation) -> Self {
         // After the block was marked: who reads a greater number sees the mark.
         operation.number = NEXT.fetch_add(1, Ordering::AcqRel);
         let replaced = self.extract(|earlier| operation.replaces(earlier));
@@ -105,40 +103,40 @@ impl PendingList {
     }
 
     /// Takes operations out.
-    pub(super) fn remove(&mut self, numbers: &[u64]) -> Self {
+    pub(crate) fn remove(&mut self, numbers: &[u64]) -> Self {
         self.extract(|operation| numbers.contains(&operation.number))
     }
 
     /// What an operation on `queue` has to be ordered after.
-    pub(super) fn events_before(&self, queue: Option<&Queue>, writes: bool, events: &mut Vec<Event>) {
-        let is_before = |earlier: &Pending| queue.is_some_and(|queue| earlier.is_before(queue));
+    pub(crate) fn events_before(&self, queue: Option<&Queue>, writes: bool, events: &mut Vec<Event>) {
+        let is_before = |earlier: &Operation| queue.is_some_and(|queue| earlier.is_before(queue));
         let wanted = self.iter().filter(|earlier| (writes || earlier.writes) && !is_before(earlier));
         events.extend(wanted.map(|earlier| earlier.event.clone()));
     }
 
     /// What host code has to wait for.
-    pub(super) fn numbered_events(&self, writes: bool, events: &mut Vec<(u64, Event)>) {
+    pub(crate) fn numbered_events(&self, writes: bool, events: &mut Vec<(u64, Event)>) {
         let wanted = self.iter().filter(|earlier| writes || earlier.writes);
         events.extend(wanted.map(|earlier| (earlier.number, earlier.event.clone())));
     }
 
     /// Those that only read.
-    pub(super) fn numbered_reads(&self) -> Vec<(u64, Event)> {
+    pub(crate) fn numbered_reads(&self) -> Vec<(u64, Event)> {
         let reads = self.iter().filter(|earlier| !earlier.writes);
         reads.map(|earlier| (earlier.number, earlier.event.clone())).collect()
     }
 
     /// The queue after whose work at the moment all operations are complete: that of the newest one, unless it has to be `queue`.
     /// Operations of other queues are ordered into that one, or waited for. An error where that failed: they may go on for ever.
-    pub(super) fn into_order_of(mut self, queue: Option<&Queue>) -> Result<Option<Queue>, ()> {
-        drop(self.extract(Pending::is_of_parent)); // nothing of it runs here
+    pub(crate) fn into_order_of(mut self, queue: Option<&Queue>) -> Result<Option<Queue>, ()> {
+        drop(self.extract(Operation::is_of_parent)); // nothing of it runs here
         // What a later one has waited for in its queue is complete before that.
-        let is_followed = |one: &&Pending| self.iter().any(|later| later.follows(one));
+        let is_followed = |one: &&Operation| self.iter().any(|later| later.follows(one));
         let followed: Vec<_> = self.iter().filter(is_followed).map(|one| one.number).collect();
         drop(self.remove(&followed));
         let newest = self.iter().filter(|operation| operation.queue.is_some()).max_by_key(|one| one.number);
         let queue = queue.or(newest.and_then(|newest| newest.queue.as_ref())).cloned();
-        let is_after = |operation: &Pending| match (&operation.queue, &queue) {
+        let is_after = |operation: &Operation| match (&operation.queue, &queue) {
             (Some(of), Some(queue)) => same_queue(of, queue),
             _ => false,
         };
@@ -146,7 +144,8 @@ impl PendingList {
         if self.is_empty() {
             return Ok(queue);
         }
-        let is_near = |operation: &Pending| queue.as_ref().is_some_and(|queue| queue.takes(&operation.event));
+        let is_near =
+            |operation: &Operation| queue.as_ref().is_some_and(|queue| queue.takes(&operation.event));
         let near: Vec<_> = self.iter().filter(|one| is_near(one)).map(|one| one.event.clone()).collect();
         if let Some(queue) = &queue
             && !near.is_empty()
@@ -158,18 +157,18 @@ impl PendingList {
     }
 
     /// Waits in a drop. `false` where that failed: operations may go on for ever.
-    pub(super) fn wait_for_all(&self) -> bool {
+    pub(crate) fn wait_for_all(&self) -> bool {
         self.is_empty() || drops::settle(self.iter().map(|operation| &operation.event))
     }
 
-    fn push(&mut self, operation: Pending) {
+    fn push(&mut self, operation: Operation) {
         match self.few.iter_mut().find(|place| place.is_none()) {
             Some(place) => *place = Some(operation),
             None => self.more.push(operation),
         }
     }
 
-    fn extract(&mut self, is_wanted: impl Fn(&Pending) -> bool) -> Self {
+    fn extract(&mut self, is_wanted: impl Fn(&Operation) -> bool) -> Self {
         let mut found = Self::default();
         for (to, from) in found.few.iter_mut().zip(&mut self.few) {
             *to = from.take_if(|operation| is_wanted(operation));
@@ -183,18 +182,18 @@ impl PendingList {
 
 /// The operations on the slots of a slab.
 #[derive(Default)]
-pub(super) struct PendingOfSlots {
+pub(crate) struct OperationsOfSlots {
     /// Invariant O1: the slot of the list at the same place.
     slots: Vec<u8>,
-    lists: Vec<PendingList>,
+    lists: Vec<OperationList>,
 }
 
-impl PendingOfSlots {
+impl OperationsOfSlots {
     /// Does something with the operations on a slot. Also returns whether there are some afterwards.
-    pub(super) fn with<T>(&mut self, slot: u8, job: impl FnOnce(&mut PendingList) -> T) -> (T, bool) {
+    pub(crate) fn with<T>(&mut self, slot: u8, job: impl FnOnce(&mut OperationList) -> T) -> (T, bool) {
         let place = self.slots.iter().position(|of| *of == slot).unwrap_or_else(|| {
             self.slots.push(slot);
-            self.lists.push(PendingList::default());
+            self.lists.push(OperationList::default());
             self.slots.len() - 1
         });
         let list = &mut self.lists[place]; // O1
@@ -208,124 +207,13 @@ impl PendingOfSlots {
     }
 
     /// Takes the operations on a slot.
-    pub(super) fn take(&mut self, slot: u8) -> PendingList {
+    pub(crate) fn take(&mut self, slot: u8) -> OperationList {
         self.with(slot, mem::take).0
-    }
-}
-
-/// Operations on memory that several blocks may stand for: published memory, and imports of it.
-#[derive(Debug)]
-pub(super) struct SharedPending {
-    operations: ForkMutex<Vec<(Range<usize>, Pending)>>,
-    /// As many as there are, for a look without the lock.
-    len: AtomicUsize,
-}
-
-pub(super) static SHARED: SharedPending = SharedPending::new();
-
-/// Operations from which on complete ones are looked for.
-pub(super) const MANY: usize = 32;
-
-impl SharedPending {
-    const fn new() -> Self {
-        Self { operations: ForkMutex::new(Vec::new()), len: AtomicUsize::new(0) }
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.len.load(Ordering::Acquire) == 0
-    }
-
-    fn with<T>(&self, job: impl FnOnce(&mut Vec<(Range<usize>, Pending)>) -> T) -> T {
-        let mut operations = self.operations.lock();
-        let result = job(&mut operations);
-        self.len.store(operations.len(), Ordering::Release);
-        result
-    }
-
-    /// As [`PendingList::add`], for an operation on these addresses.
-    pub(super) fn add(&self, addresses: &Range<usize>, mut operation: Pending) {
-        operation.number = NEXT.fetch_add(1, Ordering::AcqRel);
-        // Dropped without the lock.
-        let (_replaced, len) = self.with(|operations| {
-            let is_replaced = |(range, earlier): &mut (Range<usize>, Pending)| {
-                let is_within = addresses.start <= range.start && range.end <= addresses.end;
-                is_within && operation.replaces(earlier)
-            };
-            let replaced: Vec<_> = operations.extract_if(.., is_replaced).collect();
-            operations.push((addresses.clone(), operation));
-            (replaced, operations.len())
-        });
-        if len.is_power_of_two() && len >= MANY {
-            self.forget(&(0..usize::MAX), Event::is_complete);
-        }
-    }
-
-    /// Forgets the wanted operations on these addresses.
-    pub(super) fn forget(&self, addresses: &Range<usize>, is_wanted: impl Fn(&Event) -> bool) {
-        let mut found = Vec::new();
-        self.numbered_events(addresses, true, &mut found);
-        found.retain(|(_, event)| is_wanted(event));
-        let numbers: Vec<_> = found.iter().map(|(number, _)| *number).collect();
-        self.remove(&numbers);
-    }
-
-    pub(super) fn remove(&self, numbers: &[u64]) {
-        if numbers.is_empty() || self.is_empty() {
-            return;
-        }
-        let is_wanted = |one: &mut (Range<usize>, Pending)| numbers.contains(&one.1.number);
-        let _removed: Vec<_> =
-            self.with(|operations| operations.extract_if(.., is_wanted).collect::<Vec<_>>());
-    }
-
-    /// As [`PendingList::events_before`].
-    pub(super) fn events_before(
-        &self,
-        addresses: &Range<usize>,
-        queue: Option<&Queue>,
-        writes: bool,
-        events: &mut Vec<Event>,
-    ) {
-        let is_before = |earlier: &Pending| queue.is_some_and(|queue| earlier.is_before(queue));
-        self.each(addresses, |earlier| {
-            if (writes || earlier.writes) && !is_before(earlier) {
-                events.push(earlier.event.clone());
-            }
-        });
-    }
-
-    /// As [`PendingList::numbered_events`].
-    pub(super) fn numbered_events(
-        &self,
-        addresses: &Range<usize>,
-        writes: bool,
-        events: &mut Vec<(u64, Event)>,
-    ) {
-        self.each(addresses, |earlier| {
-            if writes || earlier.writes {
-                events.push((earlier.number, earlier.event.clone()));
-            }
-        });
-    }
-
-    /// As [`PendingList::has_some_of_parent`].
-    pub(super) fn has_some_of_parent(&self, addresses: &Range<usize>) -> bool {
-        let mut found = false;
-        self.each(addresses, |earlier| found |= earlier.is_of_parent());
-        found
-    }
-
-    fn each(&self, addresses: &Range<usize>, mut job: impl FnMut(&Pending)) {
-        if !self.is_empty() {
-            let overlaps = |range: &Range<usize>| range.start < addresses.end && addresses.start < range.end;
-            let operations = self.operations.lock();
-            operations.iter().filter(|(range, _)| overlaps(range)).for_each(|(_, one)| job(one));
-        }
     }
 }
 
 /// Whether an operation is surely not under way any more after a failed wait for its event. An operation of the parent of a forked child
 /// never runs in the child.
-pub(super) fn is_over_after(error: &Error, event: &Event) -> bool {
+pub(crate) fn is_over_after(error: &Error, event: &Event) -> bool {
     !matches!(error, Error::Interrupted) && event.is_complete()
 }

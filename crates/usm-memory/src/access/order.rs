@@ -1,13 +1,15 @@
 //! The order of work on a block: what host code waits for, and what operations of queues depend on.
 
 use std::ops::Range;
-use std::sync::atomic::Ordering;
 
 use usm_core::{Error as CoreError, Event, Queue};
 
-use super::block::{Block, INHERITED, Ownership, PUBLISHED, RELEASED, SUBMITTED};
-use super::pending::{MANY, Pending, SHARED, is_over_after, same_queue};
-use crate::{Error, Result, capture, waits};
+use super::by_address::{BY_ADDRESS, MANY};
+use super::operation::{Operation, is_over_after, same_queue};
+use super::state::{INHERITED, PUBLISHED, RELEASED, SUBMITTED};
+use super::{capture, waits};
+use crate::buffer::{Block, Ownership};
+use crate::{Error, Result};
 
 /// Work of which only the queue is known.
 const EXTERNAL: u8 = PUBLISHED | INHERITED | RELEASED;
@@ -21,11 +23,11 @@ impl Block {
 
     /// Whether other blocks may stand for the memory.
     pub(crate) fn is_published(&self) -> bool {
-        self.pending() & PUBLISHED != 0
+        self.state().pending() & PUBLISHED != 0
     }
 
     /// The block that the memory was leased from.
-    pub(super) fn below(&self) -> Option<&Self> {
+    pub(crate) fn below(&self) -> Option<&Self> {
         match self.ownership() {
             Ownership::Leased(lease) => lease.below(),
             _ => None,
@@ -36,7 +38,7 @@ impl Block {
     pub(crate) fn publish(&self) -> Result<()> {
         self.queue().check_mapped(self.kind())?;
         self.wait_for_submitted(&self.addresses(), true)?;
-        if self.pending() & INHERITED != 0 {
+        if self.state().pending() & INHERITED != 0 {
             self.wait_for_external()?;
         }
         if let Some(below) = self.below() {
@@ -54,7 +56,7 @@ impl Block {
     /// As [`publish`](Self::publish), if that has nothing to wait for. If it has, this says so, and waits for nothing.
     pub(crate) fn publish_at_once(&self) -> bool {
         let is_quiet =
-            || self.pending() & INHERITED == 0 && self.has_no_submitted() && self.below().is_none();
+            || self.state().pending() & INHERITED == 0 && self.has_no_submitted() && self.below().is_none();
         if !is_quiet() {
             return false;
         }
@@ -65,7 +67,7 @@ impl Block {
 
     /// Marks all blocks that stand for the memory: operations on imports of it are in the list of shared memory alone.
     fn mark_published(&self) {
-        self.undone.fetch_or(PUBLISHED, Ordering::AcqRel);
+        self.state().add(PUBLISHED);
         if let Some(below) = self.below() {
             below.mark_published();
         }
@@ -89,7 +91,7 @@ impl Block {
                 return Ok(queue.wait()?);
             }
         }
-        self.undone.fetch_or(RELEASED, Ordering::Release);
+        self.state().add(RELEASED);
         Ok(())
     }
 
@@ -97,7 +99,7 @@ impl Block {
     /// driver.
     #[inline]
     pub(crate) fn has_no_external(&self) -> bool {
-        (self.pending() & EXTERNAL == 0 || self.queue().is_surely_idle())
+        (self.state().pending() & EXTERNAL == 0 || self.queue().is_surely_idle())
             && self.below().is_none_or(Self::has_no_external)
     }
 
@@ -105,9 +107,9 @@ impl Block {
     /// alone.
     #[inline]
     pub(crate) fn has_no_submitted(&self) -> bool {
-        let pending = self.pending();
+        let pending = self.state().pending();
         pending & SUBMITTED == 0
-            && (pending & PUBLISHED == 0 || SHARED.is_empty())
+            && (pending & PUBLISHED == 0 || BY_ADDRESS.is_empty())
             && !usm_core::fork::is_forked_child()
             && self.below().is_none_or(Self::has_no_submitted)
     }
@@ -117,7 +119,7 @@ impl Block {
     #[inline]
     pub(crate) fn wait_for_others(&self, addresses: &Range<usize>, writes: bool) -> Result<()> {
         self.queue().check_mapped(self.kind())?;
-        let pending = self.pending();
+        let pending = self.state().pending();
         if pending != 0 {
             self.wait_for_submitted(addresses, writes)?;
             if pending & EXTERNAL != 0 {
@@ -133,18 +135,18 @@ impl Block {
     /// Waits for what others may have submitted to the queue, or earlier owners.
     fn wait_for_external(&self) -> Result<()> {
         waits::for_others(self.queue())?;
-        self.undone.fetch_and(!INHERITED, Ordering::AcqRel);
+        self.state().remove(INHERITED);
         Ok(())
     }
 
     /// The operations under way, by number.
     fn submitted(&self, addresses: &Range<usize>, writes: bool) -> Vec<(u64, Event)> {
-        let (mut found, pending) = (Vec::new(), self.pending());
+        let (mut found, pending) = (Vec::new(), self.state().pending());
         if pending & SUBMITTED != 0 {
-            self.with_pending(|list| list.numbered_events(writes, &mut found));
+            self.with_operations(|list| list.numbered_events(writes, &mut found));
         }
         if pending & PUBLISHED != 0 {
-            SHARED.numbered_events(addresses, writes, &mut found);
+            BY_ADDRESS.numbered_events(addresses, writes, &mut found);
         }
         found
     }
@@ -180,8 +182,8 @@ impl Block {
     /// Takes complete operations out of the lists.
     fn forget(&self, complete: &[u64]) {
         // Dropped without the lock.
-        let _removed = self.with_pending(|list| list.remove(complete));
-        SHARED.remove(complete);
+        let _removed = self.with_operations(|list| list.remove(complete));
+        BY_ADDRESS.remove(complete);
     }
 
     /// The operations under way that were submitted through buffers.
@@ -203,7 +205,7 @@ impl Block {
         after: &mut Vec<Event>,
     ) -> Result<()> {
         self.queue().check_mapped(self.kind())?;
-        let pending = self.pending();
+        let pending = self.state().pending();
         if pending != 0 {
             self.order_pending(pending, addresses, queue, writes, after)?;
         }
@@ -222,18 +224,18 @@ impl Block {
         after: &mut Vec<Event>,
     ) -> Result<()> {
         let has_some_of_parent = || {
-            (pending & SUBMITTED != 0 && self.with_pending(|list| list.has_some_of_parent()))
-                || (pending & PUBLISHED != 0 && SHARED.has_some_of_parent(addresses))
+            (pending & SUBMITTED != 0 && self.with_operations(|list| list.has_some_of_parent()))
+                || (pending & PUBLISHED != 0 && BY_ADDRESS.has_some_of_parent(addresses))
         };
         if usm_core::fork::is_forked_child() && has_some_of_parent() {
             // An error, unless they were complete before the fork.
             self.wait_for_submitted(addresses, true)?;
         }
         if pending & SUBMITTED != 0 {
-            self.with_pending(|list| list.events_before(queue, writes, after));
+            self.with_operations(|list| list.events_before(queue, writes, after));
         }
         if pending & PUBLISHED != 0 {
-            SHARED.events_before(addresses, queue, writes, after);
+            BY_ADDRESS.events_before(addresses, queue, writes, after);
         }
         let own = self.queue();
         let is_ordered = queue.is_some_and(|queue| queue.properties().in_order && same_queue(queue, own));
@@ -252,15 +254,15 @@ impl Block {
         writes: bool,
         seen: u64,
     ) {
-        let operation = Pending::new(event, queue, writes, seen);
+        let operation = Operation::new(event, queue, writes, seen);
         // Dropped without the lock.
-        let (_replaced, len) = self.with_pending(|list| (list.add(operation), list.len()));
-        if writes && self.pending() & INHERITED != 0 {
+        let (_replaced, len) = self.with_operations(|list| (list.add(operation), list.len()));
+        if writes && self.state().pending() & INHERITED != 0 {
             // It comes after earlier work, and so does whoever waits for it.
-            self.undone.fetch_and(!INHERITED, Ordering::AcqRel);
+            self.state().remove(INHERITED);
         }
-        if self.pending() & PUBLISHED != 0 {
-            SHARED.add(addresses, Pending::new(event, queue, writes, seen));
+        if self.state().pending() & PUBLISHED != 0 {
+            BY_ADDRESS.add(addresses, Operation::new(event, queue, writes, seen));
             self.order_external(event, queue);
         }
         if len.is_power_of_two() && len >= MANY {
@@ -289,7 +291,7 @@ impl Block {
     /// Forgets complete reads: queues out of order do not replace them. A write may have an error, for the next wait.
     #[cold]
     fn prune(&self) {
-        let mut reads = self.with_pending(|list| list.numbered_reads());
+        let mut reads = self.with_operations(|list| list.numbered_reads());
         reads.retain(|(_, event)| event.is_complete());
         let complete: Vec<_> = reads.iter().map(|(number, _)| *number).collect();
         self.forget(&complete);
@@ -297,13 +299,13 @@ impl Block {
 
     /// Takes operations of published memory that goes out of the list by address, which knows nothing of its end: all, or the complete
     /// ones where other blocks may stand for the memory.
-    pub(super) fn forget_shared(&self, is_alone: bool) {
-        SHARED.forget(&self.addresses(), |event| is_alone || event.is_complete());
+    pub(crate) fn forget_shared(&self, is_alone: bool) {
+        BY_ADDRESS.forget(&self.addresses(), |event| is_alone || event.is_complete());
     }
 
     /// Waits until an operation on a queue can start at once, as a guard of the memory has already done for external work.
     pub(crate) fn wait_before_submit(&self, queue: &Queue) -> Result<()> {
-        let has_waited = self.pending() & EXTERNAL != 0 && same_queue(queue, self.queue());
+        let has_waited = self.state().pending() & EXTERNAL != 0 && same_queue(queue, self.queue());
         if has_waited { Ok(()) } else { waits::before_submit(queue) }
     }
 }

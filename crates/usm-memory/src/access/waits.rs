@@ -1,35 +1,63 @@
-//! How guards wait for work that others have submitted, which a program may want to do in its own way.
+//! How host code waits for the work of others, which a program may want to do in its own way.
+
+use std::time::Duration;
 
 use usm_core::fork::ForkOnce;
 use usm_core::{Event, EventStatus, Queue, drops};
 
 use crate::{Error, Result};
 
-type Wait = fn(&Event) -> Result<()>;
+type WaitForEvent = fn(&Event) -> Result<()>;
+/// Waits for an operation of another thread through its argument, which does so for a time and returns whether the wait is over.
+type WaitForOperation = fn(&dyn Fn(Duration) -> bool) -> Result<()>;
 
-static WAIT: ForkOnce<Wait> = ForkOnce::new();
+static WAIT: ForkOnce<(WaitForEvent, WaitForOperation)> = ForkOnce::new();
 
-/// Lets guards wait for operations under way and for external work, and small blocking copies for earlier work on their queue, through `wait` in place of [`Event::wait`]. The first call of the process counts; `false` for
-/// later ones.
+/// A wait without a hook looks again so often.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Lets host code wait for operations of queues and for external work, and small blocking copies for earlier work on their queue, through
+/// `event` in place of [`Event::wait`], and for host code of other threads through `operation`. The first call of the process counts;
+/// `false` for later ones.
 ///
-/// This is for programs in which the user may break off a wait: `wait` then returns [`Error::Interrupted`](crate::Error::Interrupted), and no guard is given.
-/// The work goes on, and the next guard waits for it again.
+/// This is for programs in which the user may break off a wait: a function then returns [`Error::Interrupted`](crate::Error::Interrupted),
+/// and nothing is accessed. The work goes on, and the next access waits for it again.
 ///
-/// `wait` is safe code, so its `Ok` is no proof: what is not complete then is waited for with [`Event::wait`].
+/// The functions are safe code, so their `Ok` is no proof: what is not complete then is waited for again.
 ///
 /// ```
+/// use std::time::Duration;
 /// use usm_memory::{Error, wait_for_others_with};
 ///
-/// wait_for_others_with(|event| {
-///     while !event.is_complete() {
-///         // return Err(Error::Interrupted) when the user wants that
-///         std::thread::yield_now();
-///     }
-///     Ok(event.wait()?)
-/// });
+/// wait_for_others_with(
+///     |event| {
+///         while !event.is_complete() {
+///             // return Err(Error::Interrupted) when the user wants that
+///             std::thread::yield_now();
+///         }
+///         Ok(event.wait()?)
+///     },
+///     |wait| {
+///         while !wait(Duration::from_millis(50)) {
+///             // return Err(Error::Interrupted) when the user wants that
+///         }
+///         Ok(())
+///     },
+/// );
 /// ```
-pub fn wait_for_others_with(wait: Wait) -> bool {
-    WAIT.set(wait)
+pub fn wait_for_others_with(event: WaitForEvent, operation: WaitForOperation) -> bool {
+    WAIT.set((event, operation))
+}
+
+/// Waits for host code of another thread.
+pub(super) fn for_operation(wait: &dyn Fn(Duration) -> bool) -> Result<()> {
+    match WAIT.get() {
+        Some((_, operation)) => operation(wait),
+        None => {
+            while !wait(PATIENCE) {}
+            Ok(())
+        }
+    }
 }
 
 /// Lets what is submitted next start at once where waits can be broken off, since the operation cannot when it uses memory that the
@@ -51,7 +79,7 @@ pub(crate) fn for_others(queue: &Queue) -> Result<()> {
 pub(crate) fn wait_for(queue: &Queue) -> Result<()> {
     match WAIT.get() {
         None => Ok(queue.wait()?),
-        Some(wait) => {
+        Some((wait, _)) => {
             // Submits a barrier, and a runtime submits nothing while it waits for a task that may need the interpreter.
             let event = drops::wait(|| queue.completion())?;
             wait(&event)?;
@@ -68,7 +96,8 @@ pub(crate) fn for_event(event: &Event) -> Result<()> {
         return Ok(());
     }
     // In a forked child there is nothing to wait for, but an error.
-    if let Some(wait) = WAIT.get().filter(|_| event.capture().is_none() && !usm_core::fork::is_forked_child())
+    if let Some((wait, _)) =
+        WAIT.get().filter(|_| event.capture().is_none() && !usm_core::fork::is_forked_child())
     {
         wait(event)?;
     }
