@@ -9,7 +9,7 @@ use crate::Error;
 ///
 /// SYCL's fourth value, *unknown*, is `Option::None` here: memory that is not USM has no kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)] // copies of this library pass it (`backend/host/shared/`)
+#[repr(u8)] // copies of this library pass it (`backend/host/across_copies/`)
 pub enum UsmKind {
     /// In host memory, reachable by host code and by the devices of the context.
     Host,

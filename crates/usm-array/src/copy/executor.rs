@@ -3,12 +3,12 @@
 use usm_memory::usm_core::{DeviceType, Queue, UsmKind};
 
 use super::cast::Cast;
-use super::kernel::{Elements, Launches, Work};
+use super::copy_kernels::{Elements, Launches, Work};
 use super::place::{Place, addresses, overlap};
 use super::plan::{CopyPlan, Side};
 use super::staged::Staging;
 use crate::array::UsmArray;
-use crate::device::Kernels;
+use crate::kernel_engine::Kernels;
 
 /// Copies of fewer bytes are for no kernel of a CPU: its driver takes 40 to 130 ms to build one, as long as staging hundreds of
 /// megabytes takes.

@@ -16,7 +16,7 @@
 //! | `host/` | host code, in memory that it reaches |
 //! | `overlap.rs` | the same for arrays that have bytes in common |
 //! | `task.rs` | host code in a task of a queue |
-//! | `kernel/` | kernels |
+//! | `copy_kernels/` | kernels |
 //! | `staged/` | pieces of device memory, to and from host memory |
 //!
 //! | file | operation |
@@ -31,12 +31,12 @@ mod assign;
 mod cast;
 mod computed;
 mod converted;
+mod copy_kernels;
 mod execute;
 mod executor;
 mod fill;
 mod host;
 mod host_bytes;
-mod kernel;
 mod overlap;
 mod place;
 mod plan;

@@ -4,8 +4,8 @@
 
 use super::line::Line;
 use crate::array::UsmArray;
-use crate::device::{CREATE, Loops, Task, code, is_for_kernels};
 use crate::error::Result;
+use crate::kernel_engine::{CREATE, Loops, Task, code, is_for_kernels};
 
 fn task<'a>(array: &'a UsmArray, name: &'static str) -> Option<Box<Task<'a>>> {
     if !is_for_kernels(array) || array.is_empty() || !array.is_c_contiguous() {
@@ -28,7 +28,7 @@ pub(super) fn integers(
     let Some(task) = task(array, "integers").filter(|_| fits) else { return Ok(false) };
     let task = task.write(array).number(array.itemsize_bytes() as u32);
     let task = [start, quotient, remainder, steps].into_iter().fold(task, Task::number).count(array.size());
-    // SAFETY: 1. As in `kernels/create.cl`. 2. The elements lie side by side, and each is one work-item's. 3. It is for kernels of its queue.
+    // SAFETY: 1. As in `kernels/src/create.cl`. 2. The elements lie side by side, and each is one work-item's. 3. It is for kernels of its queue.
     let _event = unsafe { task.run() }?;
     Ok(true)
 }
@@ -63,7 +63,7 @@ pub(super) fn triangle(result: &UsmArray, array: &UsmArray, diagonal: isize, low
         task.write(result).read(array).number((array.itemsize_bytes() / parts) as u32).number(parts as u32);
     let task = task.number(*rows as u64).number(*columns as u64).number(diagonal as i64);
     let task = task.number(u32::from(lower)).count(result.size()).loops(&loops);
-    // SAFETY: 1. As in `kernels/create.cl`. 2. The loops visit the elements of the array, and each of the result is one work-item's. 3. Both are in
+    // SAFETY: 1. As in `kernels/src/create.cl`. 2. The loops visit the elements of the array, and each of the result is one work-item's. 3. Both are in
     // memory of one kind and queue, for kernels.
     let _event = unsafe { task.run() }?;
     Ok(true)

@@ -12,9 +12,11 @@ use super::resolve::{Picks, Sides, common_shape};
 use super::{Index, IndexMode};
 use crate::array::{ArrayOrScalar, UsmArray};
 use crate::copy::CopyMode;
-use crate::device::{Answer, CREATE, INDEX, Loop, Loops, Task, code, is_for_kernels, is_operand, sized};
 use crate::dtype::Dtype;
 use crate::error::Result;
+use crate::kernel_engine::{
+    Answer, CREATE, INDEX, Loop, Loops, Task, code, is_for_kernels, is_operand, sized,
+};
 use crate::layout::{Axes, Layout, Order, SliceItem, broadcast_shapes};
 use crate::ops::truth;
 
@@ -103,7 +105,7 @@ impl Places {
         let answer = Answer::new(queue, FLAGS)?;
         let task = self.of(task).count(self.count()).tell(&answer);
         let task = task.number(u32::from(asks_twice)).write(&flags).write_at(&flags, FLAGS.cast_signed());
-        // SAFETY: 1. As in `kernels/index.cl`. 2. It reads integers, as many as there are, and uses the bits of places, of which there is one
+        // SAFETY: 1. As in `kernels/src/index.cl`. 2. It reads integers, as many as there are, and uses the bits of places, of which there is one
         // each, by atomic operations; work-items that set a flag set it to the same. 3. The index is in memory of its queue.
         let _event = unsafe { task.run() }?;
         Ok(Some(Check { flags, answer }))
@@ -120,7 +122,7 @@ impl Places {
             return Ok(None);
         };
         let task = self.of(task).count(self.count()).write(&owners);
-        // SAFETY: 1. As in `kernels/index.cl`. 2. It reads integers, as many as there are, and uses the number of a place, of which there is one
+        // SAFETY: 1. As in `kernels/src/index.cl`. 2. It reads integers, as many as there are, and uses the number of a place, of which there is one
         // each, by atomic operations. 3. The index is in memory of its queue.
         let _event = unsafe { task.run() }?;
         Ok(Some(owners))
@@ -205,7 +207,7 @@ fn combined(
         let task = part.places.of(task);
         let task = task.tell_if((!part.places.checked).then_some(&answer));
         let task = task.count(count).loops(&loops).loops(&part.axes);
-        // SAFETY: 1. As in `kernels/index.cl`. 2. The loops visit the integers as often as there are displacements; each is one work-item's.
+        // SAFETY: 1. As in `kernels/src/index.cl`. 2. The loops visit the integers as often as there are displacements; each is one work-item's.
         // 3. All is in memory of the array's queue.
         let _event = unsafe { task.run() }?;
     }
@@ -361,7 +363,7 @@ impl DevicePlan {
         // Places that have been checked need no answer.
         let task = task.tell_if(answer.as_ref());
         let task = task.count(nest.loops.count()).number(nest.picked as u32).loops(&nest.loops);
-        // SAFETY: 1. As in `kernels/gather.cl`. 2. The loops visit the elements of the result once, and elements of the array at places that
+        // SAFETY: 1. As in `kernels/src/gather.cl`. 2. The loops visit the elements of the result once, and elements of the array at places that
         // there are, which the kernel checks. 3. All is in memory of the array's queue.
         let _event = unsafe { task.run() }?;
         let is_fine = match answer {
@@ -464,7 +466,7 @@ impl DevicePlan {
         let (halves, _) = one.unwrap_or(&[0; 16]).as_chunks::<8>();
         let task = halves.iter().fold(task, |task, half| task.number(u64::from_ne_bytes(*half)));
         let task = task.count(nest.loops.count()).number(nest.picked as u32).loops(&nest.loops);
-        // SAFETY: 1. As in `kernels/gather.cl`. 2. The loops visit the elements of the values, and elements of the array at places that there are,
+        // SAFETY: 1. As in `kernels/src/gather.cl`. 2. The loops visit the elements of the values, and elements of the array at places that there are,
         // none of them twice unless with the same value, as the check and the owners see to. 3. All is in memory of the array's queue.
         let _event = unsafe { task.run() }?;
         Ok(true)
@@ -547,7 +549,7 @@ pub(super) fn choose(
     let one = one.unwrap_or_default();
     let task = one.as_chunks::<8>().0.iter().fold(task, |task, half| task.number(u64::from_ne_bytes(*half)));
     let task = task.count(result.size()).loops(&loops);
-    // SAFETY: 1. As in `kernels/create.cl`. 2. The loops visit elements of both, and each element of the result is one work-item's. 3. All are
+    // SAFETY: 1. As in `kernels/src/create.cl`. 2. The loops visit elements of both, and each element of the result is one work-item's. 3. All are
     // operands for the queue of the result.
     let _event = unsafe { task.run() }?;
     Ok(true)

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use crate::array::{ArrayOrScalar, UsmArray};
 use crate::copy::CopyMode;
-use crate::device::{Loops, is_operand};
 use crate::error::Result;
+use crate::kernel_engine::{Loops, is_operand};
 use crate::layout::SliceItem;
 
 /// What the picked elements become.

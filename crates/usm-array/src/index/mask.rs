@@ -6,13 +6,13 @@ use usm_memory::Unwritten;
 
 use super::given::{Value, copied, overlap, value_for};
 use crate::array::{ArrayOrScalar, UsmArray};
-use crate::device::{Answer, Loops, MASK, Task, is_for_kernels};
 use crate::dtype::Dtype;
 use crate::error::Result;
+use crate::kernel_engine::{Answer, Loops, MASK, Task, is_for_kernels};
 use crate::layout::SliceItem;
 use crate::ops::truth;
 
-/// Bytes of a mask that a work-group takes at a time, and work-items of a group: as in `kernels/mask.cl`.
+/// Bytes of a mask that a work-group takes at a time, and work-items of a group: as in `kernels/src/mask.cl`.
 const TILE: usize = 4096;
 const ITEMS: usize = 256;
 
@@ -41,7 +41,7 @@ struct Selected {
     count: usize,
 }
 
-/// What becomes of places: as in `kernels/mask.cl`.
+/// What becomes of places: as in `kernels/src/mask.cl`.
 #[derive(Clone, Copy)]
 enum Become {
     Places,
@@ -86,7 +86,7 @@ impl Mask {
         }
         let Some(task) = self.task("count") else { return Ok(None) };
         let counts = UsmArray::empty(self.bytes.queue(), self.bytes.kind(), &[self.groups], Dtype::U64)?;
-        // SAFETY: 1. As in `kernels/mask.cl`. 2. The mask has so many bytes, which are aligned as vectors are, and there is a number for each
+        // SAFETY: 1. As in `kernels/src/mask.cl`. 2. The mask has so many bytes, which are aligned as vectors are, and there is a number for each
         // group. 3. All is in memory of the mask's queue.
         let _event = unsafe { self.of_mask(task.write(&counts)).run() }?;
         Ok(Some(Some(counts)))
@@ -103,7 +103,7 @@ impl Mask {
             }
         };
         let Some(task) = task else { return Ok(None) };
-        // SAFETY: 1. As in `kernels/mask.cl`. 2. As for `counts`, of one group; or there are so many numbers. 3. All is in memory of the mask's
+        // SAFETY: 1. As in `kernels/src/mask.cl`. 2. As for `counts`, of one group; or there are so many numbers. 3. All is in memory of the mask's
         // queue.
         let _event = unsafe { task.run() }?;
         let count = usize::try_from(answer.wait()?[0]).unwrap_or(0); // at most the size
@@ -163,7 +163,7 @@ impl Mask {
         let task = halves.iter().fold(task, |task, half| task.number(u64::from_ne_bytes(*half)));
         let task = task.number(u32::from(answer.is_some())).tell_if(answer);
         let task = self.of_mask(task.read_if(counts));
-        // SAFETY: 1. As in `kernels/mask.cl`. 2. The array has an element for each byte of the mask, and there is a value for each that is true; the
+        // SAFETY: 1. As in `kernels/src/mask.cl`. 2. The array has an element for each byte of the mask, and there is a value for each that is true; the
         // numbers of groups are right. Should another library change the mask meanwhile, the kernel still stays within the values and the array. No
         // two work-items have the same element. 3. All is in memory of the mask's queue.
         let _event = unsafe { task.run() }?;

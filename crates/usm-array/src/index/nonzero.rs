@@ -4,9 +4,9 @@ use super::mask::Mask;
 use super::memory::fill;
 use super::read::HostElements;
 use crate::array::UsmArray;
-use crate::device::{INDEX, Task, code};
 use crate::dtype::Dtype;
 use crate::error::Result;
+use crate::kernel_engine::{INDEX, Task, code};
 use crate::layout::LayoutError;
 use crate::view::with_capacity;
 
@@ -120,7 +120,7 @@ impl UsmArray {
         let inner = self.shape()[axis + 1..].iter().product::<usize>();
         let task = task.write(indices).number(step as i64).read(places).number(code(places.dtype()));
         let task = task.number(inner as u64).number(self.shape()[axis] as u64).count(places.size());
-        // SAFETY: 1. As in `kernels/index.cl`. 2. There are as many indices, at that distance, as places. 3. All is in memory of this queue.
+        // SAFETY: 1. As in `kernels/src/index.cl`. 2. There are as many indices, at that distance, as places. 3. All is in memory of this queue.
         let _event = unsafe { task.run() }?;
         Ok(())
     }

@@ -1,4 +1,6 @@
-//! Reshaping without a copy, whenever strides can say it
+//! The strides of another shape, where there are any
+//!
+//! `array/views/reshape.rs` makes views of these layouts, `manipulate/reshape.rs` copies where there is none.
 
 use super::{Axes, Layout, LayoutError, Order};
 

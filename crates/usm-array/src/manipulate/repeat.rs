@@ -3,10 +3,10 @@
 use super::follow::{put, same_queue};
 use crate::array::UsmArray;
 use crate::copy::CopyMode;
-use crate::device::is_for_kernels;
 use crate::dtype::Dtype;
 use crate::error::{ManipulateError, Result};
 use crate::index::IndexMode;
+use crate::kernel_engine::is_for_kernels;
 use crate::layout::{LayoutError, Order, SliceItem, normalise_axis};
 use crate::view::zeroed_vec;
 

@@ -1,4 +1,6 @@
 //! Another shape, by a copy where there is no view
+//!
+//! Views are made by `array/views/reshape.rs`, from layouts of `layout/reshape.rs`.
 
 use super::follow::put;
 use crate::array::{BufferSource, UsmArray};

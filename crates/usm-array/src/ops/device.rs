@@ -7,13 +7,13 @@ use super::reduce::Reduced;
 use super::relation::Relation;
 use crate::array::{ArrayOrScalar, UsmArray};
 use crate::copy::CopyMode;
-use crate::device::{Answer, Loops, REDUCE, RELATE, Task, code, is_for_kernels, is_operand};
 use crate::dtype::{Class, Dtype};
 use crate::error::Result;
+use crate::kernel_engine::{Answer, Loops, REDUCE, RELATE, Task, code, is_for_kernels, is_operand};
 use crate::layout::Axes;
 use crate::scalar::Scalar;
 
-/// What is asked of elements: as in `kernels/relate.cl`.
+/// What is asked of elements: as in `kernels/src/relate.cl`.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Asked {
     Relation(Relation),
@@ -109,7 +109,7 @@ pub(super) fn ask_pairs(
     let (halves, _) = halves.as_chunks::<8>();
     let task = halves.iter().fold(task, |task, half| task.number(u64::from_ne_bytes(*half)));
     let task = task.count(result.size()).loops(&loops);
-    // SAFETY: 1. As in `kernels/relate.cl`. 2. The loops visit the elements of both, and each element of the result is one work-item's.
+    // SAFETY: 1. As in `kernels/src/relate.cl`. 2. The loops visit the elements of both, and each element of the result is one work-item's.
     // 3. Both are operands for the queue, and the result is beside the first.
     let _event = unsafe { task.run() }?;
     Ok(Some(result))
@@ -120,7 +120,7 @@ fn computed(array: &UsmArray) -> Result<UsmArray> {
     array.astype(array.dtype().computed(), CopyMode::IfNeeded)
 }
 
-/// What elements become: as in `kernels/reduce.cl`.
+/// What elements become: as in `kernels/src/reduce.cl`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fold {
     Sum,
@@ -227,7 +227,7 @@ const ADJACENT_ITEMS: usize = 32;
 /// Elements that a work-item takes before it is worth another.
 const ITEM_ELEMENTS: usize = 16;
 
-/// The most work-items of a group: `MAX_ITEMS` in `kernels/reduce.cl`.
+/// The most work-items of a group: `MAX_ITEMS` in `kernels/src/reduce.cl`.
 const MOST_ITEMS: usize = 1024;
 
 impl Side<'_> {
@@ -278,7 +278,7 @@ impl Side<'_> {
             .loops(&self.kept)
             .loops(&self.gone)
             .groups(groups * segments);
-        // SAFETY: 1. As in `kernels/reduce.cl`. 2. The loops visit elements of the array; each result of a segment is one work-item's. 3. The array is
+        // SAFETY: 1. As in `kernels/src/reduce.cl`. 2. The loops visit elements of the array; each result of a segment is one work-item's. 3. The array is
         // for kernels of the queue, and the others are beside it or are for its answers.
         let _event = unsafe { task.run() }?;
         let Some(parts) = parts else { return Ok(true) };

@@ -7,9 +7,9 @@ use super::device::{self, Fold};
 use super::reduce::{Reduced, Reduction, reduce, reduce_all};
 use crate::array::UsmArray;
 use crate::copy::CopyMode;
-use crate::device::is_for_kernels;
 use crate::dtype::{Bool8, Class, Dtype, Element, dispatch_computed, half_from_f64};
 use crate::error::{Error, Result};
+use crate::kernel_engine::is_for_kernels;
 use crate::scalar::Scalar;
 use crate::view::bytes_of;
 

@@ -32,7 +32,7 @@ impl fmt::Display for BackendId {
 /// Type of a device, `sycl::info::device_type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-#[repr(u8)] // copies of this library pass it (`host/shared/`)
+#[repr(u8)] // copies of this library pass it (`host/across_copies/`)
 pub enum DeviceType {
     /// A CPU.
     Cpu,
@@ -91,7 +91,7 @@ impl fmt::Display for MemoryFigures {
 /// Properties of a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-#[repr(C)] // copies of this library pass it (`host/shared/`)
+#[repr(C)] // copies of this library pass it (`host/across_copies/`)
 pub struct QueueProperties {
     /// Operations run in the order of their submission.
     pub in_order: bool,

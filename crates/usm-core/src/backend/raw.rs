@@ -50,7 +50,7 @@ raw_handle!(
 
 /// A handle of any type, for the calls that treat them alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(C)] // copies of this library pass it (`host/shared/`)
+#[repr(C)] // copies of this library pass it (`host/across_copies/`)
 pub enum RawHandle {
     /// A platform.
     Platform(RawPlatform),

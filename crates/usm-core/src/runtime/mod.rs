@@ -5,26 +5,26 @@
 //! | `mod.rs` | the runtime: a field for each backend, their devices and default queues |
 //! | `cuda.rs` | the CUDA backend: loaded on first request, or the reason why it is missing |
 //! | `side.rs` | the SYCL backend: loaded on first request, or the reason why it is missing |
-//! | `shared.rs` | the host backend: of this copy of the library, or of another one in the process |
+//! | `across_copies.rs` | the host backend: of this copy of the library, or of another one in the process |
 //! | `select.rs` | the choice of a device by selector, type or aspects |
 //! | `status.rs`, `doctor/` | the state of each backend; the diagnostic report |
 //! | `options.rs`, `tree.rs` | options of a runtime; devices by platform |
 
+mod across_copies;
 mod cuda;
 mod doctor;
 mod options;
 mod select;
-mod shared;
 mod side;
 mod status;
 mod tree;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use across_copies::HostSide;
 use cuda::CudaSide;
 pub use doctor::{DoctorReport, Problem, ProblemKind, ReportedDevice, SearchedPlace, SyclLibrary, Variable};
 pub use options::RuntimeOptions;
-use shared::HostSide;
 use side::SyclSide;
 pub use status::{BackendState, BackendStatus};
 pub use tree::{DeviceTree, PlatformBranch};

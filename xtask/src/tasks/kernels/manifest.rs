@@ -18,17 +18,17 @@ pub(super) struct Manifest {
 }
 
 impl Manifest {
-    /// The manifest of the files that are in the folder now.
-    pub(super) fn of(folder: &Path) -> io::Result<Self> {
-        let headers = HEADERS.map(|header| std::fs::read(folder.join(header)));
+    /// The manifest of the files that are in the two folders now.
+    pub(super) fn of(sources: &Path, modules: &Path) -> io::Result<Self> {
+        let headers = HEADERS.map(|header| std::fs::read(sources.join(header)));
         let headers = headers.into_iter().collect::<io::Result<Vec<_>>>()?.concat();
         let mut manifest = Self { modules: BTreeMap::new(), len_bytes: 0 };
         for module in all() {
-            let source = std::fs::read(folder.join(module.source))?;
+            let source = std::fs::read(sources.join(module.source))?;
             for form in FORMS {
                 let flags = form.flags().into_iter().chain(KERNELS).map(String::from);
                 let told: Vec<_> = flags.chain(module.defines.iter().cloned()).collect();
-                let code = std::fs::read(folder.join(form.file(&module)))?;
+                let code = std::fs::read(modules.join(form.file(&module)))?;
                 let inputs = hash(&[&headers[..], &source[..], told.join(" ").as_bytes()].concat());
                 manifest.modules.insert(form.file(&module), (inputs, hash(&code)));
                 manifest.len_bytes += code.len();
@@ -68,17 +68,21 @@ mod tests {
     use std::fs;
     use std::path::PathBuf;
 
-    use super::super::FOLDER;
+    use super::super::{MODULES, SOURCES};
     use super::*;
 
-    fn folder() -> PathBuf {
-        Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join(FOLDER)
+    fn folder(name: &str) -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join(name)
+    }
+
+    fn committed() -> String {
+        Manifest::of(&folder(SOURCES), &folder(MODULES)).unwrap().text(true)
     }
 
     #[test]
     fn the_committed_modules_are_current_and_valid() {
-        let noted = fs::read_to_string(folder().join(MANIFEST)).unwrap();
-        let found = Manifest::of(&folder()).unwrap().text(true);
+        let noted = fs::read_to_string(folder(MODULES).join(MANIFEST)).unwrap();
+        let found = committed();
         assert!(
             noted == found,
             "the kernels have changed: run `cargo xtask kernels` with spirv-val on PATH\nnoted:\n{noted}\nfound:\n{found}"
@@ -87,13 +91,13 @@ mod tests {
 
     #[test]
     fn the_folder_has_these_modules_and_no_other() {
-        let files =
-            fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let files = fs::read_dir(folder(MODULES)).unwrap();
         let mut found: Vec<_> =
-            files.filter(|file| file.ends_with(".spv") || file.ends_with(".ptx")).collect();
+            files.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         found.sort();
         let mut expected: Vec<_> =
             all().iter().flat_map(|module| FORMS.map(|form| form.file(module))).collect();
+        expected.extend([MANIFEST, "README.md"].map(str::to_owned));
         expected.sort();
         assert_eq!(found, expected);
     }
@@ -102,19 +106,37 @@ mod tests {
     fn every_change_shows() {
         let copy = std::env::temp_dir().join(format!("usm-kernels-{}", std::process::id()));
         fs::create_dir_all(&copy).unwrap();
-        for entry in fs::read_dir(folder()).unwrap() {
-            let path = entry.unwrap().path();
-            fs::copy(&path, copy.join(path.file_name().unwrap())).unwrap();
+        for name in [SOURCES, MODULES] {
+            for entry in fs::read_dir(folder(name)).unwrap() {
+                let path = entry.unwrap().path();
+                fs::copy(&path, copy.join(path.file_name().unwrap())).unwrap();
+            }
         }
-        let before = Manifest::of(&copy).unwrap();
-        assert_eq!(before.text(true), Manifest::of(&folder()).unwrap().text(true));
+        let text = || Manifest::of(&copy, &copy).unwrap().text(true);
+        let before = text();
+        assert_eq!(before, committed());
         for file in ["dialect.h", "convert.h", "place.h", "linear.cl", "rows_4.spv", "tile_8.ptx"] {
             let content = fs::read(copy.join(file)).unwrap();
             fs::write(copy.join(file), [&content[..], b"\n"].concat()).unwrap();
-            assert_ne!(Manifest::of(&copy).unwrap().text(true), before.text(true), "{file}");
+            assert_ne!(text(), before, "{file}");
             fs::write(copy.join(file), content).unwrap();
         }
         fs::remove_dir_all(&copy).unwrap();
+    }
+
+    /// The Rust files of usm-array that the sources name, `usm-array/src/…`, exist.
+    #[test]
+    fn the_sources_name_files_that_exist() {
+        let mut count = 0;
+        for entry in fs::read_dir(folder(SOURCES)).unwrap() {
+            let path = entry.unwrap().path();
+            let text = fs::read_to_string(&path).unwrap();
+            for cited in text.split('`').filter(|word| word.ends_with(".rs")) {
+                assert!(folder("crates").join(cited).is_file(), "{} names {cited}", path.display());
+                count += 1;
+            }
+        }
+        assert!(count >= 8, "only {count} files are named");
     }
 
     #[test]

@@ -14,13 +14,17 @@ use crate::report::say;
 use manifest::{MANIFEST, Manifest};
 use modules::{FORMS, Form, all};
 
-/// Where sources and modules are.
-const FOLDER: &str = "crates/usm-array/kernels";
+/// Where the sources are.
+const SOURCES: &str = "crates/usm-array/kernels/src";
 
-/// Builds all modules, validates them, and writes them with the hashes of their sources. One wrong module prevents all writes.
+/// Where the committed modules are, with [`MANIFEST`].
+const MODULES: &str = "crates/usm-array/kernels/modules";
+
+/// Builds all modules under `target/`, validates them, and writes them to [`MODULES`] with the hashes of their sources. One wrong module
+/// prevents all writes.
 pub(crate) fn run(project: &Project) -> Outcome<()> {
     let shell = project.shell();
-    let folder = project.root().join(FOLDER);
+    let (sources, modules) = (project.root().join(SOURCES), project.root().join(MODULES));
     let tools = Venv::ensure(project, "venv-kernels")?;
     tools.require(&KERNELS).map_err(|failure| {
         let wanted = KERNELS.join(", ");
@@ -36,7 +40,7 @@ pub(crate) fn run(project: &Project) -> Outcome<()> {
             let clang = tools.python().args(["-I", "-m", "ziglang", "clang"]);
             let clang = clang.args(form.flags()).args(&module.defines);
             let file = built.join(form.file(&module));
-            quietly(clang.arg(folder.join(module.source)).arg("-o").arg(&file))?;
+            quietly(clang.arg(sources.join(module.source)).arg("-o").arg(&file))?;
             let stripped = match form {
                 Form::Spirv => strip::spirv(&shell.read_binary_file(&file)?),
                 Form::Ptx => Some(strip::ptx(&shell.read_file(&file)?).into_bytes()),
@@ -48,14 +52,15 @@ pub(crate) fn run(project: &Project) -> Outcome<()> {
     let validated = validate(project, &built)?;
     let is_module =
         |path: &Path| FORMS.iter().any(|form| path.extension().is_some_and(|end| end == form.extension()));
-    for old in shell.read_dir(&folder)?.iter().filter(|path| is_module(path)) {
+    for old in shell.read_dir(&modules)?.iter().filter(|path| is_module(path)) {
         shell.remove_path(old)?;
     }
     for file in all().iter().flat_map(|module| FORMS.map(|form| form.file(module))) {
-        shell.copy_file(built.join(&file), folder.join(&file))?;
+        shell.copy_file(built.join(&file), modules.join(&file))?;
     }
-    let manifest = Manifest::of(&folder).map_err(|error| Failure::new(format!("{FOLDER}: {error}")))?;
-    shell.write_file(folder.join(MANIFEST), manifest.text(validated))?;
+    let manifest = Manifest::of(&sources, &modules);
+    let manifest = manifest.map_err(|error| Failure::new(format!("{MODULES}: {error}")))?;
+    shell.write_file(modules.join(MANIFEST), manifest.text(validated))?;
     say(&manifest.summary());
     Ok(())
 }

@@ -3,7 +3,7 @@
 /// What the sources include.
 pub(super) const HEADERS: [&str; 4] = ["dialect.h", "convert.h", "elements.h", "place.h"];
 
-/// A source and the modules that are made of it: as in `src/device/modules.rs` of usm-array.
+/// A source and the modules that are made of it: as in `src/kernel_engine/modules.rs` of usm-array.
 struct Family {
     name: &'static str,
     source: &'static str,

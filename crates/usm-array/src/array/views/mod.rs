@@ -3,7 +3,8 @@
 //! | file | job |
 //! |---|---|
 //! | `axes.rs` | the axes in another order, other directions, more or fewer of them |
-//! | `shape.rs` | broadcasting, reshaping, windows, diagonals, any strides |
+//! | `reshape.rs` | another shape of the same elements |
+//! | `strided.rs` | broadcasting, windows, diagonals, any strides |
 //! | `reinterpret.rs` | real and imaginary parts, the bytes as another dtype |
 //! | `sharing.rs` | whether arrays share memory |
 //!
@@ -17,8 +18,9 @@
 
 mod axes;
 mod reinterpret;
-mod shape;
+mod reshape;
 mod sharing;
+mod strided;
 
 use usm_memory::UsmBuffer;
 use usm_memory::usm_core::Queue;

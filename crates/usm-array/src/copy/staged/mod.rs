@@ -8,11 +8,11 @@ use usm_memory::usm_core::bulk::Machine;
 use usm_memory::usm_core::{Event, Queue, Result as CoreResult};
 
 use super::cast::Cast;
+use super::copy_kernels::Elements;
 use super::host::execute_piece;
-use super::kernel::Elements;
 use super::plan::{CopyPlan, Side};
-use crate::device::Kernels;
 use crate::error::Result;
+use crate::kernel_engine::Kernels;
 pub(super) use buffers::Staging;
 
 /// How many elements all pieces have, and whether results of as many bytes go past the caches.

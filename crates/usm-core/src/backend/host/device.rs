@@ -18,7 +18,7 @@ pub(super) struct SimulatedDevice {
     used_bytes: AtomicU64,
 }
 
-/// The facts about a simulated device, in a C layout for other copies of this library (`shared/`).
+/// The facts about a simulated device, in a C layout for other copies of this library (`across_copies/`).
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct DeviceFacts {

@@ -7,6 +7,7 @@
 //! `queue.rs` says what it runs after. Two worker threads run what is ready, and so does every thread that waits
 //! (`worker.rs`), so that a small operation that is waited for needs no other thread.
 
+mod across_copies;
 mod arena;
 mod classes;
 mod context;
@@ -17,7 +18,6 @@ mod job;
 mod mapping;
 mod memory;
 mod queue;
-mod shared;
 mod simulated;
 mod spans;
 mod worker;
@@ -25,13 +25,13 @@ mod worker;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+pub use self::across_copies::{HostTable, SharedHost, VERSION as SHARED_VERSION};
 use self::context::HostContext;
 use self::device::{HostPlatform, Peers, SimulatedDevice};
 use self::event::HostEvent;
 use self::job::Work;
 use self::memory::Memory;
 use self::queue::HostQueue;
-pub use self::shared::{HostTable, SharedHost, VERSION as SHARED_VERSION};
 pub use self::simulated::HostDevice;
 use self::worker::Executor;
 use super::objects::{Handle, handle};

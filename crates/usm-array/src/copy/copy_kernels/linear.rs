@@ -1,7 +1,7 @@
 //! From a plan to launches of the kernels whose work-items lie along the target: copies and casts but for transposes, fills; only arithmetic
 //!
-//! They are OpenCL C in `kernels/linear.cl`: `long_rows`, `rows` and `short_rows` move vectors of rows that are dense on both sides,
-//! `select` writes vectors of dense rows, and `elements` does the rest. Casts are in `kernels/convert.h`.
+//! They are OpenCL C in `kernels/src/linear.cl`: `long_rows`, `rows` and `short_rows` move vectors of rows that are dense on both sides,
+//! `select` writes vectors of dense rows, and `elements` does the rest. Casts are in `kernels/src/convert.h`.
 //!
 //! # Order of the arguments
 //!

@@ -7,11 +7,11 @@ use crate::dtype::{Class, Dtype, Special};
 pub(crate) struct Elements {
     pub(crate) from_bytes: usize,
     pub(crate) item_bytes: usize,
-    /// The pair of dtypes as `kernels/convert.h` numbers it; `None` where bits stay as they are.
+    /// The pair of dtypes as `kernels/src/convert.h` numbers it; `None` where bits stay as they are.
     pub(super) pair: Option<u32>,
 }
 
-// The classes of dtypes in `kernels/convert.h`.
+// The classes of dtypes in `kernels/src/convert.h`.
 const BOOLEAN: u32 = 0;
 const SIGNED: u32 = 1;
 const UNSIGNED: u32 = 2;

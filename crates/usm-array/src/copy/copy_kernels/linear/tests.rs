@@ -30,7 +30,7 @@ fn add(pairs: &mut Pairs, dst: usize, src: usize) {
     assert_eq!(pairs.insert(dst, src), None, "{dst:#x} is written twice");
 }
 
-/// What `kernels/linear.cl` does with the arguments of a launch.
+/// What `kernels/src/linear.cl` does with the arguments of a launch.
 fn simulate(launch: &Planned<'_>, pairs: &mut Pairs) {
     let work = launch.work;
     let (item, has_source) = (work.item_bytes() as i64, matches!(work, Work::Copy(_)));

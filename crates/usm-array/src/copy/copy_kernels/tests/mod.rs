@@ -12,7 +12,7 @@ use usm_memory::usm_core::{Error, Event, KernelBundle, Queue, QueueProperties, R
 
 use super::{Elements, Work};
 use crate::copy::plan::CopyPlan;
-use crate::device::{Kernels, SIZES, all_modules};
+use crate::kernel_engine::{Kernels, SIZES, all_modules};
 use reference::{Axis, Case, Job};
 
 fn kinds(queue: &Queue) -> impl Iterator<Item = UsmKind> {

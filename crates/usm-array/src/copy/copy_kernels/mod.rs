@@ -22,7 +22,7 @@ use std::slice;
 use usm_memory::usm_core::{Error, Event, Kernel, KernelArgument, Queue, Result};
 
 use super::plan::CopyPlan;
-use crate::device::{Kernels, Launch, Reason};
+use crate::kernel_engine::{Kernels, Launch, Reason};
 pub(super) use elements::Elements;
 use planned::Planned;
 pub(super) use planned::Work;

@@ -12,7 +12,7 @@
 #define ROW 16
 #define ROWS (ITEMS / ROW)
 
-// What becomes of the places, as in `src/index/mask.rs`.
+// What becomes of the places, as in `usm-array/src/index/mask.rs`.
 #define PLACES 0
 #define GATHER 1
 #define SCATTER 2

@@ -1,4 +1,4 @@
-// The casts of elements, with the meaning of `src/copy/cast/convert.rs`, bit by bit.
+// The casts of elements, with the meaning of `usm-array/src/copy/cast/convert.rs`, bit by bit.
 //
 // FROM_BYTES and ITEM_BYTES are the sizes of the elements on both sides; a number says which dtypes of these sizes they are. Binary64
 // and binary16 are taken apart as integers, so that no kernel needs a device that has them. All GPUs of NVIDIA have instructions for
@@ -9,7 +9,7 @@
 
 #include "dialect.h"
 
-// The classes of dtypes: with the size they make up the dtype. The same numbers are in `src/copy/kernel/elements.rs`.
+// The classes of dtypes: with the size they make up the dtype. The same numbers are in `usm-array/src/copy/copy_kernels/elements.rs`.
 #define BOOLEAN 0
 #define SIGNED 1
 #define UNSIGNED 2
@@ -158,7 +158,7 @@ static inline u32 f32_of_f64(u64 bits) { return (u32)(bits >> 32 & 0x80000000) |
 #endif
 static inline u32 f16_of_f64(u64 bits) { return (u32)(bits >> 48 & 0x8000) | narrow_of_f64(bits, 10, 15); }
 
-// ---- Narrow floating-point numbers: as in `src/dtype/narrow.rs` ----
+// ---- Narrow floating-point numbers: as in `usm-array/src/dtype/narrow.rs` ----
 
 #define FRACTION(format) ((format) & 0xf)
 #define BIAS(format) ((format) >> 4 & 0xff)

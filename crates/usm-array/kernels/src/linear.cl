@@ -10,7 +10,7 @@
 //
 // The command line defines ITEM_BYTES and LONG_ROWS, ROWS, SHORT_ROWS, SELECT or ELEMENTS: a module has one kernel, which the driver
 // compiles on its first use. With FROM_BYTES `select` is a cast from elements of that size; with FILL `rows` and `elements` set all
-// elements to one value. All steps and displacements are bytes. The planner is `src/copy/kernel/linear/`, which documents the arguments.
+// elements to one value. All steps and displacements are bytes. The planner is `usm-array/src/copy/copy_kernels/linear/`, which documents the arguments.
 
 #include "dialect.h"
 #ifdef FROM_BYTES

@@ -17,7 +17,7 @@ KERNEL integers(
     }
 }
 
-// The points of a line: as `Line` in `src/create/linspace.rs`.
+// The points of a line: as `Line` in `usm-array/src/create/linspace.rs`.
 static inline double point_of(u64 number, double start, double stop, double steps, double step, u32 has_step, double end)
 {
     double i = (double)number;

@@ -17,7 +17,7 @@
 // | split2 to split4 | records of so many elements to as many planes |
 // | join2 to join4 | planes to records |
 //
-// The planner is `src/copy/kernel/tile.rs`; the order of the arguments is documented there.
+// The planner is `usm-array/src/copy/copy_kernels/tile.rs`; the order of the arguments is documented there.
 
 #include "dialect.h"
 #ifdef CAST

@@ -29,7 +29,7 @@ fn group_count(launch: &Planned<'_>) -> u64 {
     (launch.items / launch.group_items) as u64
 }
 
-/// The addresses of all pairs that a launch moves, as `kernels/tile.cl` finds them.
+/// The addresses of all pairs that a launch moves, as `kernels/src/tile.cl` finds them.
 fn moved(launch: &Planned<'_>) -> Vec<(i64, i64)> {
     let Work::Copy(Elements { from_bytes, item_bytes, pair }) = launch.work else { unreachable!("no fill") };
     let (source, item) = (from_bytes as i64, item_bytes as i64);

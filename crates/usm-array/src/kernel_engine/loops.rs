@@ -4,7 +4,7 @@ use usm_memory::usm_core::KernelArgument;
 
 use crate::layout::Axes;
 
-/// As many as kernels have: `MAX_RANK` in `kernels/elements.h`.
+/// As many as kernels have: `MAX_RANK` in `kernels/src/elements.h`.
 pub(crate) const MAX_RANK: usize = 8;
 
 /// So many steps, and how far each goes in both operands.

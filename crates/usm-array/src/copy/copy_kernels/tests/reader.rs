@@ -3,20 +3,20 @@
 use usm_memory::usm_core::{ArgumentKind, KernelArgument};
 
 /// The arguments, taken one by one with the types that the kernel declares.
-pub(in crate::copy::kernel) struct Reader<'a>(
-    pub(in crate::copy::kernel) std::slice::Iter<'a, KernelArgument>,
+pub(in crate::copy::copy_kernels) struct Reader<'a>(
+    pub(in crate::copy::copy_kernels) std::slice::Iter<'a, KernelArgument>,
 );
 
 #[derive(Clone, Copy)]
-pub(in crate::copy::kernel) struct Divisor {
-    pub(in crate::copy::kernel) number: u64,
+pub(in crate::copy::copy_kernels) struct Divisor {
+    pub(in crate::copy::copy_kernels) number: u64,
     factor: u64,
     shift: u64,
 }
 
 impl Divisor {
     /// As `quotient` of the source.
-    pub(in crate::copy::kernel) fn split(self, x: u64) -> (u64, u64) {
+    pub(in crate::copy::copy_kernels) fn split(self, x: u64) -> (u64, u64) {
         assert!(x < 1 << 31, "{x}");
         let quotient = (x * self.factor) >> self.shift;
         assert_eq!(quotient, x / self.number, "{x}");
@@ -25,7 +25,7 @@ impl Divisor {
 }
 
 #[derive(Clone, Copy)]
-pub(in crate::copy::kernel) struct GridAxis {
+pub(in crate::copy::copy_kernels) struct GridAxis {
     steps: Option<Divisor>,
     dst: i64,
     src: i64,
@@ -38,32 +38,32 @@ impl Reader<'_> {
         u64::from_le_bytes(argument.to_bytes())
     }
 
-    pub(in crate::copy::kernel) fn pointer(&mut self) -> i64 {
+    pub(in crate::copy::copy_kernels) fn pointer(&mut self) -> i64 {
         self.next(ArgumentKind::Pointer).cast_signed()
     }
 
-    pub(in crate::copy::kernel) fn half(&mut self) -> u64 {
+    pub(in crate::copy::copy_kernels) fn half(&mut self) -> u64 {
         self.next(ArgumentKind::U64)
     }
 
-    pub(in crate::copy::kernel) fn direction(&mut self) -> i64 {
+    pub(in crate::copy::copy_kernels) fn direction(&mut self) -> i64 {
         i64::from(self.next(ArgumentKind::I32) as i32)
     }
 
-    pub(in crate::copy::kernel) fn count(&mut self) -> u64 {
+    pub(in crate::copy::copy_kernels) fn count(&mut self) -> u64 {
         self.next(ArgumentKind::U32)
     }
 
-    pub(in crate::copy::kernel) fn stride(&mut self) -> i64 {
+    pub(in crate::copy::copy_kernels) fn stride(&mut self) -> i64 {
         self.next(ArgumentKind::I64).cast_signed()
     }
 
-    pub(in crate::copy::kernel) fn divisor(&mut self) -> Divisor {
+    pub(in crate::copy::copy_kernels) fn divisor(&mut self) -> Divisor {
         Divisor { number: self.count(), factor: self.count(), shift: self.count() }
     }
 
     /// Axes over the grid. So many of them have a divisor, and all a stride in the source, if there is one.
-    pub(in crate::copy::kernel) fn axes(
+    pub(in crate::copy::copy_kernels) fn axes(
         &mut self,
         count: usize,
         divisors: usize,
@@ -77,13 +77,13 @@ impl Reader<'_> {
         (0..count).map(axis).collect()
     }
 
-    pub(in crate::copy::kernel) fn end(mut self) {
+    pub(in crate::copy::copy_kernels) fn end(mut self) {
         assert_eq!(self.0.next(), None, "the kernel has fewer arguments");
     }
 }
 
 /// Displacements of what has a number on the grid. An axis without a divisor has all that is left.
-pub(in crate::copy::kernel) fn on_grid(axes: &[GridAxis], mut rest: u64) -> (i64, i64) {
+pub(in crate::copy::copy_kernels) fn on_grid(axes: &[GridAxis], mut rest: u64) -> (i64, i64) {
     let (mut dst, mut src) = (0, 0);
     for axis in axes {
         let (next, step) = axis.steps.map_or((0, rest), |steps| steps.split(rest));

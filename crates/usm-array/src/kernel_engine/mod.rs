@@ -1,6 +1,6 @@
 //! Kernels of this library on the devices that run them
 //!
-//! The kernels are one dialect of OpenCL C in `kernels/` of this crate (`dialect.h`), compiled by `cargo xtask kernels` to SPIR-V for SYCL
+//! The kernels are one dialect of OpenCL C in `kernels/src/` of this crate (`dialect.h`), compiled by `cargo xtask kernels` to SPIR-V for SYCL
 //! devices and to PTX for GPUs of NVIDIA. The driver of a device makes machine code of a module on its first use.
 //!
 //! | file | job |

@@ -7,7 +7,7 @@ use usm_memory::usm_core::KernelArgument;
 use super::divisor::Divisor;
 use super::elements::Elements;
 use crate::copy::plan::Loop;
-use crate::device::{self as modules, Module};
+use crate::kernel_engine::{self as modules, Module};
 
 /// What a vector is.
 pub(super) const VECTOR_BYTES: usize = 16;

@@ -45,11 +45,11 @@ macro_rules! module {
         Module {
             name: concat!($($name),+),
             planes: {
-                const WORDS: &[u8] = include_bytes!(concat!("../../kernels/", $($name,)+ ".spv"));
+                const WORDS: &[u8] = include_bytes!(concat!("../../kernels/modules/", $($name,)+ ".spv"));
                 const PLANES: [u8; WORDS.len()] = planes(WORDS);
                 &PLANES
             },
-            ptx: include_str!(concat!("../../kernels/", $($name,)+ ".ptx")),
+            ptx: include_str!(concat!("../../kernels/modules/", $($name,)+ ".ptx")),
         }
     };
 }

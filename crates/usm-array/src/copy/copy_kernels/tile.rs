@@ -1,6 +1,6 @@
 //! From a plan to a launch of the kernels that transpose; only arithmetic
 //!
-//! These kernels are for copies whose targets are dense along another axis than their sources. They are OpenCL C in `kernels/tile.cl`,
+//! These kernels are for copies whose targets are dense along another axis than their sources. They are OpenCL C in `kernels/src/tile.cl`,
 //! where the words are explained: `i` counts the elements of a dense run of the target, `j` those of a dense run of the source, and
 //! either may run through several axes.
 //!
@@ -27,7 +27,7 @@ use super::planned::{Arguments, LINE_BYTES, POINT, Planned, VECTOR_BYTES, Work};
 use crate::copy::plan::{CopyPlan, Loop};
 use crate::layout::Axes;
 
-/// The shape of tiles: elements along `i` and `j`, and work-items. As in `kernels/tile.cl`.
+/// The shape of tiles: elements along `i` and `j`, and work-items. As in `kernels/src/tile.cl`.
 #[derive(Clone, Copy, Debug)]
 struct Shape {
     i: usize,

@@ -6,7 +6,7 @@ use std::thread;
 use super::super::Elements;
 use super::reference::plan;
 use super::{other_context, sycl_queue};
-use crate::device::{Kernels, MAX_DEVICES, sized};
+use crate::kernel_engine::{Kernels, MAX_DEVICES, sized};
 use usm_memory::usm_core::{Error, Event, Queue, Result, Runtime, UsmKind};
 
 /// Copies 100 bytes backwards in shared memory.

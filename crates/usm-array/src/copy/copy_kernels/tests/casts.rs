@@ -11,8 +11,8 @@ use super::reference::{Axis, layouts, upload_to};
 use crate::copy::cast::Cast;
 use crate::copy::host;
 use crate::copy::plan::CopyPlan;
-use crate::device::Kernels;
 use crate::dtype::Dtype;
+use crate::kernel_engine::Kernels;
 
 /// Patterns of bits of all kinds: any, small integers, the ends of integers, and numbers around all that is special in floating point.
 fn elements(dtype: Dtype, len: usize, numbers: &mut Numbers) -> Vec<u8> {

@@ -6,7 +6,7 @@ use usm_memory::usm_core::{Allocation, Queue, UsmKind};
 
 use super::super::Elements;
 use crate::copy::plan::CopyPlan;
-use crate::device::Kernels;
+use crate::kernel_engine::Kernels;
 use crate::layout::brute_force::displacements;
 use crate::layout::{Layout, Order};
 
