@@ -13,7 +13,7 @@ use crate::{Error, Result};
 /// after it, guards wait for it, and the memory is not released before.
 ///
 /// [`wait`](Self::wait) returns the result, and so does `.await`. A value without host memory may be dropped: the operation goes on, and its
-/// error comes out of the next wait for memory that it writes. A drop with host memory waits. After an error the content of the
+/// error comes out of the next wait for memory that it writes. A drop waits with host memory, and after a copy through host USM. After an error the content of the
 /// destination is undefined. Should a wait fail while the operation goes on, the host memory is kept for ever.
 ///
 /// ```
@@ -36,8 +36,10 @@ use crate::{Error, Result};
 /// # }
 /// ```
 pub struct Completion<H = ()> {
-    /// Invariant X2: the operation is complete when these are.
+    /// Invariant X2: the operation is complete when these are. Nothing is under way of what was recorded in a graph.
     events: Vec<Event>,
+    /// Earlier steps of the operation, whose errors are errors of it.
+    steps: Vec<Event>,
     /// Invariant X1: nothing reads, writes or drops it before the operation is complete. `None` from the end of a wait on.
     host: Option<Kept<H>>,
     /// The event that a task waits for.
@@ -73,7 +75,17 @@ impl<H> Kept<H> {
 impl<H> Completion<H> {
     /// Of an operation that is complete when the events are.
     pub(crate) fn new(events: Vec<Event>, host: Kept<H>) -> Self {
-        Self { events, host: Some(host), polled: None }
+        Self { events, steps: Vec::new(), host: Some(host), polled: None }
+    }
+
+    /// Of an operation in several steps, of which the last one comes after all others.
+    pub(crate) fn of_steps(mut steps: Vec<Event>, host: Kept<H>) -> Self {
+        let events = steps.pop().into_iter().collect();
+        Self { events, steps, host: Some(host), polled: None }
+    }
+
+    fn under_way(&self) -> impl Iterator<Item = &Event> {
+        self.steps.iter().chain(&self.events).filter(|event| event.capture().is_none())
     }
 
     /// Waits for the end and gives the host memory back.
@@ -81,13 +93,13 @@ impl<H> Completion<H> {
     /// # Errors
     /// [`Error::Core`] when the operation failed; the host memory is gone then.
     pub fn wait(mut self) -> Result<H> {
-        Event::wait_all(&self.events)?;
+        Event::wait_all(self.under_way())?;
         self.finish()
     }
 
     /// The host memory of an operation that is complete.
     fn finish(&mut self) -> Result<H> {
-        self.events.clear();
+        (self.events, self.steps) = (Vec::new(), Vec::new());
         // There, since this is the only wait.
         self.host.take().map(|kept| kept.host).ok_or(Error::Interrupted)
     }
@@ -95,7 +107,7 @@ impl<H> Completion<H> {
     /// Whether the operation is complete, without waiting.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.events.iter().all(Event::is_complete)
+        self.under_way().all(Event::is_complete)
     }
 
     /// The events after which the operation is complete: one, or those that it was to come after where there was nothing to do.
@@ -120,14 +132,17 @@ impl<H> Future for Completion<H> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<H>> {
         let this = &mut *self;
-        while let Some(event) = this.events.last() {
+        while let Some(event) = this.steps.last().or(this.events.last()) {
+            if event.capture().is_some() {
+                break;
+            }
             let polled = this.polled.get_or_insert_with(|| event.completion());
             match Pin::new(polled).poll(context) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(error.into())),
                 Poll::Ready(Ok(())) => {
                     this.polled = None;
-                    this.events.pop();
+                    let _complete = this.steps.pop().or_else(|| this.events.pop());
                 }
             }
         }

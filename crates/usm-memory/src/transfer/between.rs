@@ -120,12 +120,11 @@ impl UsmBuffer {
             Route::Staged { .. } if is_recorded => Err(capture::not_recorded()),
             Route::Staged { read, write } => {
                 // SAFETY: 1. The operands hold what the shape needs (S1).
-                let (event, chunks) =
+                let (steps, chunks) =
                     unsafe { staged::copy([read, write], &to, &from, shape, order, after) }?;
-                // A pool of one context cannot order a slot after a queue of another one.
-                let is_of_both = read.context() == write.context();
-                let kept = if is_of_both { Kept::NONE } else { Kept::memory(chunks) };
-                Ok(Completion::new(vec![event], kept))
+                // The errors of all steps are for who waits, and a pool of one context cannot order a slot after a queue of another
+                // one.
+                Ok(Completion::of_steps(steps, Kept::memory(chunks)))
             }
         }
     }

@@ -92,8 +92,8 @@ pub(super) unsafe fn rows(
     Ok(())
 }
 
-/// Submits a copy through host USM, in chunks: one is written while the next one is read. Returns the events after which it is complete, and
-/// the host USM.
+/// Submits a copy through host USM, in chunks: one is written while the next one is read. Returns the events of all steps, the last of
+/// which comes after the others, and the host USM.
 ///
 /// # Safety
 /// 1. The pieces of `shape` lie within the operands, counted from their starts, and `order` is what [`Shape::order`] says about them.
@@ -104,10 +104,10 @@ pub(super) unsafe fn copy(
     shape: Shape,
     order: Order,
     after: &[Event],
-) -> Result<(Event, Vec<UsmBuffer>)> {
+) -> Result<(Vec<Event>, Vec<UsmBuffer>)> {
     let whole = Submission::of(&[dst.clone(), src.clone()])?;
     let (chunks, chunk_bytes) = staging(read, shape.len_bytes(), order)?;
-    let mut last = None;
+    let mut steps = Vec::new();
     let mut batch = Vec::new();
     let mut pieces = shape.pieces(chunk_bytes, order).peekable();
     for chunk in chunks.iter().cycle() {
@@ -130,9 +130,13 @@ pub(super) unsafe fn copy(
         };
         let operands = [Operand::written(chunk, used.clone()), src.clone()];
         // The first chunk comes after the events, and each other one after the first.
-        let first: &[Event] = if last.is_none() { after } else { &[] };
+        let first: &[Event] = if steps.is_empty() { after } else { &[] };
         // SAFETY: 1. The bytes of the operands. 2. USM of the queue's context. 3. Host code has slices under guards alone.
-        unsafe { whole.step(read, &operands, first, false, reads) }?;
+        steps.push(unsafe { whole.step(read, &operands, first, false, reads) }?);
+        if read.context() != write.context() {
+            // No event orders the other queue, and the error is one of this copy.
+            chunk.wait()?;
+        }
         let writes = |starts: &[*mut u8], after: &[Event]| {
             let (kept, mut used_bytes) = ([dst.buffer, chunk], 0);
             let mut copies = Chain::new(write, after, &kept);
@@ -147,13 +151,9 @@ pub(super) unsafe fn copy(
         };
         let operands = [dst.clone(), Operand::read(chunk, used)];
         // SAFETY: 1. The bytes of the operands. 2. USM of the queue's context, and host USM. 3. As above.
-        last = Some(unsafe { whole.step(write, &operands, &[], false, writes) }?);
+        steps.push(unsafe { whole.step(write, &operands, &[], false, writes) }?);
     }
-    let last = match last {
-        Some(last) => last,
-        None => write.barrier(after)?, // never: there are bytes
-    };
-    Ok((last, chunks))
+    Ok((steps, chunks))
 }
 
 /// The next pieces that fit into a chunk together.

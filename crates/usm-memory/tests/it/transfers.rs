@@ -202,7 +202,7 @@ fn work_of_others_is_ordered_by_events() {
         let kernel: Event = unsafe { queue.memset(a.address() as *mut u8, 5, 64, &[]) }.unwrap();
         let empty = a.sub_buffer(0, 0).unwrap().fill_async(&[0], &[kernel.clone()]).unwrap();
         assert!(
-            empty.is_complete() && empty.events().len() == 1,
+            !empty.is_complete() && empty.events().len() == 1,
             "an operation of nothing hands its events on"
         );
         let copy = b.copy_from_async(&a, empty.events()).unwrap();
@@ -322,12 +322,13 @@ fn less_staging_memory_makes_shorter_chunks() {
         let src = buffer(&from, UsmKind::Device, &content);
         let dst = UsmBuffer::allocate(&to, UsmKind::Device, MANY).unwrap();
         // Which allocations fail, and in how many chunks the copy is then done.
-        for (fault, chunks) in [(0, 4), (1, 7)] {
+        for (fault, chunks, allocations) in [(0, 4, 2), (1, 7, 2), (2, 7, 3)] {
             dst.fill(&[0]).unwrap();
             recording.clear();
             faulty.arm(Fault::at(fault).of(Method::Allocate));
             dst.copy_from(&src).unwrap();
-            assert_eq!((recording.count(Method::Memcpy), recording.count(Method::Allocate)), (2 * chunks, 1));
+            let calls = (recording.count(Method::Memcpy), recording.count(Method::Allocate));
+            assert_eq!(calls, (2 * chunks, allocations));
             assert!(dst.to_vec().unwrap() == content, "{place:?}");
         }
         recording.clear();
