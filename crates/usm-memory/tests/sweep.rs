@@ -190,6 +190,10 @@ fn every_failure_is_an_error_that_leaves_nothing_behind() {
                         let result = scenario(&stage);
                         let failures = faulty.failures();
                         faulty.disarm();
+                        // What was submitted before the failure goes on, and its memory remembers it.
+                        for buffer in [&stage.near, &stage.far, &stage.shared] {
+                            let _ = buffer.wait();
+                        }
                         let what = format!("{name}, delayed {is_delayed}, call {n} fails:\n{recording}");
                         assert_eq!((delayed.pending(), delayed.faults()), (0, Vec::new()), "{what}");
                         assert_eq!((live_allocations(), live_borrows()), before, "{what}");

@@ -158,7 +158,9 @@ impl OperationList {
 
     /// Waits in a drop. `false` where that failed: operations may go on for ever.
     pub(crate) fn wait_for_all(&self) -> bool {
-        self.is_empty() || drops::settle(self.iter().map(|operation| &operation.event))
+        let under_way: Vec<_> =
+            self.iter().map(|one| &one.event).filter(|event| !event.is_complete()).collect();
+        drops::settle(under_way)
     }
 
     fn push(&mut self, operation: Operation) {

@@ -130,12 +130,13 @@ pub(super) unsafe fn copy(
         };
         let operands = [Operand::written(chunk, used.clone()), src.clone()];
         // The first chunk comes after the events, and each other one after the first.
-        let first: &[Event] = if steps.is_empty() { after } else { &[] };
+        let first = if steps.is_empty() { after } else { &[] };
         // SAFETY: 1. The bytes of the operands. 2. USM of the queue's context. 3. Host code has slices under guards alone.
-        steps.push(unsafe { whole.step(read, &operands, first, false, reads) }?);
-        if read.context() != write.context() {
-            // No event orders the other queue, and the error is one of this copy.
-            chunk.wait()?;
+        let chunk_read = unsafe { whole.step(read, &operands, first, false, reads) }?;
+        if read.context() == write.context() {
+            steps.push(chunk_read);
+        } else {
+            chunk.wait()?; // no event orders the other queue
         }
         let writes = |starts: &[*mut u8], after: &[Event]| {
             let (kept, mut used_bytes) = ([dst.buffer, chunk], 0);
