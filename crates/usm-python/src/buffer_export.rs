@@ -67,7 +67,7 @@ pub(crate) unsafe fn fill(
 /// Waits until host code may read the elements at once, or may also write them, for which reads have to be over, too. A wait gives the
 /// interpreter up.
 pub(crate) fn ready(array: &UsmArray, is_written: bool) -> PyResult<()> {
-    array.buffer().read_range(array.byte_range()).or_raise()?;
+    drop(array.buffer().read_access(array.byte_range()).or_raise()?);
     if is_written { array.buffer().wait().or_raise() } else { Ok(()) }
 }
 

@@ -1,9 +1,7 @@
-//! Operations under way, whether or not Python keeps their events. USM remembers them itself, and is not borrowed for them; host memory that
-//! they work on is kept here.
+//! Operations under way, whether or not Python keeps their events. USM remembers them itself; host memory that they work on is kept here.
 //!
 //! Every lock here is taken with the interpreter detached: letting host memory go, under a flight's own one, needs the interpreter.
 
-use std::cell::Cell;
 use std::mem;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,9 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use pyo3::prelude::*;
 use usm_array::usm_core::fork::{ForkMutex, PerProcess};
 use usm_array::usm_core::{Error as CoreError, Event, Queue};
-use usm_array::usm_memory::{Dependency, Error, Result, Transfer};
+use usm_array::usm_memory::{Completion, Error, Result};
 
-/// The transfers that were not found complete yet, in the order of their submission.
+/// The operations that were not found complete yet, in the order of their submission.
 static FLIGHTS: ForkMutex<Vec<Arc<Flight>>> = ForkMutex::new(Vec::new());
 /// As many as there are, for a look without the lock.
 static LEN: AtomicUsize = AtomicUsize::new(0);
@@ -21,7 +19,7 @@ static LEN: AtomicUsize = AtomicUsize::new(0);
 type Finish = Box<dyn FnOnce() -> Result<()> + Send>;
 
 enum State {
-    /// Waits for the transfer and releases its host memory.
+    /// Waits for the operation and releases its host memory.
     Flying(Finish),
     /// What became of it, until somebody asked.
     Complete(Result<()>),
@@ -33,7 +31,7 @@ fn change(job: impl FnOnce(&mut Vec<Arc<Flight>>)) {
     LEN.store(flights.len(), Ordering::Release);
 }
 
-/// Whether no transfer may be under way. Takes no lock.
+/// Whether no operation may be under way. Takes no lock.
 pub(crate) fn are_none() -> bool {
     LEN.load(Ordering::Acquire) == 0
 }
@@ -47,45 +45,33 @@ pub(crate) fn events_under_way(py: Python<'_>) -> Vec<Event> {
     })
 }
 
-/// A transfer under way.
+/// An operation under way.
 pub(crate) struct Flight {
     queue: Queue,
     events: Vec<Event>,
-    dependency: Dependency,
     state: ForkMutex<State>,
     /// Held by who lets the host memory go, so that others who want that wait for it.
     finish_lock: PerProcess<Mutex<()>>,
 }
 
 impl Flight {
-    /// Submits a transfer, ends its borrows, and keeps its host memory until it is complete.
+    /// Submits an operation, and keeps its host memory until it is complete.
     pub(crate) fn launch<H: Send + 'static>(
         py: Python<'_>,
         queue: &Queue,
-        start: impl FnOnce() -> Result<Transfer<H>> + Send,
+        start: impl FnOnce() -> Result<Completion<H>> + Send,
     ) -> Result<Arc<Self>> {
-        let submit = || {
-            start().map(|mut transfer| {
-                // An error comes from a wait where another copy of this library knows the memory.
-                let released = transfer.release_borrows();
-                (transfer, released)
-            })
-        };
-        let (transfer, released) = py.detach(|| in_turn(submit))?;
-        let (events, dependency) = (transfer.events().to_vec(), transfer.dependency());
-        let finish: Finish = Box::new(move || transfer.wait().map(drop));
+        let completion = py.detach(start)?;
+        let events = completion.events().to_vec();
+        let finish: Finish = Box::new(move || completion.wait().map(drop));
         let (state, finish_lock) = (ForkMutex::new(State::Flying(finish)), PerProcess::default());
-        let flight = Arc::new(Self { queue: queue.clone(), events, dependency, state, finish_lock });
+        let flight = Arc::new(Self { queue: queue.clone(), events, state, finish_lock });
         py.detach(|| change(|flights| flights.push(Arc::clone(&flight))));
-        released.map(|()| flight)
+        Ok(flight)
     }
 
     pub(crate) fn events(&self) -> &[Event] {
         &self.events
-    }
-
-    pub(crate) fn dependency(&self) -> &Dependency {
-        &self.dependency
     }
 
     pub(crate) fn is_complete(&self) -> bool {
@@ -120,31 +106,15 @@ impl Flight {
     }
 }
 
-/// Runs a submission while no other thread runs one: they would find the borrows of each other, although one comes after the other.
-///
-/// A signal handler may submit, too, where this waits for another copy of the library.
-fn in_turn<T>(submit: impl FnOnce() -> T) -> T {
-    static TURN: PerProcess<Mutex<()>> = PerProcess::new(Mutex::new(()));
-    thread_local! {
-        static IS_INSIDE: Cell<bool> = const { Cell::new(false) };
+/// What an operation that is submitted to an in-order queue comes after, should the last operation of the queue have run on another one.
+pub(crate) fn earlier(py: Python<'_>, queue: &Queue) -> Vec<Event> {
+    if are_none() {
+        return Vec::new();
     }
-    if IS_INSIDE.get() {
-        return submit();
-    }
-    let _turn = TURN.get().lock().unwrap_or_else(PoisonError::into_inner);
-    IS_INSIDE.set(true);
-    let submitted = submit();
-    IS_INSIDE.set(false);
-    submitted
-}
-
-/// What an operation that is submitted to `queue` comes after by the order of the queue: the last operation of it, or all.
-pub(crate) fn earlier(py: Python<'_>, queue: &Queue, all: bool) -> Vec<Dependency> {
     py.detach(|| {
         let flights = FLIGHTS.lock();
-        let on_queue = flights.iter().rev().filter(|flight| flight.queue == *queue);
-        // In an in-order queue the last one comes after all others, and its dependency says so.
-        on_queue.take(if all { usize::MAX } else { 1 }).map(|flight| flight.dependency.clone()).collect()
+        let last = flights.iter().rev().find(|flight| flight.queue == *queue);
+        last.map(|flight| flight.events.clone()).unwrap_or_default()
     })
 }
 

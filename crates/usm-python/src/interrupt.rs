@@ -25,6 +25,9 @@ const SPIN: Duration = Duration::from_micros(20);
 /// How often Python's signal handlers get a chance.
 const SIGNALS: Duration = Duration::from_millis(50);
 
+/// How long the end of the interpreter waits for host code of another thread.
+const AT_THE_END: Duration = Duration::from_secs(1);
+
 /// Bytes of work from which on a job runs on a thread of its own: some milliseconds of work, and of the slowest kinds some dozens. To
 /// start the thread takes as long as to copy 4 MiB.
 const LARGE_BYTES: usize = 16 << 20;
@@ -338,6 +341,26 @@ pub(crate) fn wait_in_guard(event: &Event) -> usm_memory::Result<()> {
         Err(job) => job(),
     }
     Ok(result.take().unwrap_or_else(|| event.wait())?)
+}
+
+/// How host code waits for that of another thread. The interpreter is given up meanwhile, since the other thread may need it to come to
+/// its end.
+pub(crate) fn wait_for_operation(wait: &(dyn Fn(Duration) -> bool + Sync)) -> usm_memory::Result<()> {
+    if ends_soon(|| wait(Duration::ZERO)) {
+        return Ok(());
+    }
+    let patiently = |py: Python<'_>| loop {
+        if py.detach(|| wait(SIGNALS)) {
+            return Ok(());
+        }
+        py.check_signals().map_err(errors::set_raised)?;
+    };
+    match with_interpreter(patiently) {
+        Some(waited) => waited.map_err(|()| usm_memory::Error::Interrupted),
+        // The interpreter ends, and the other thread may never come to its end.
+        None if wait(AT_THE_END) => Ok(()),
+        None => Err(usm_memory::Error::Interrupted),
+    }
 }
 
 fn ends_soon(is_over: impl Fn() -> bool) -> bool {

@@ -128,7 +128,7 @@ impl UsmArray {
             }
             None => {
                 self.buffer.publish()?;
-                drop(self.buffer.read_range(range)?);
+                drop(self.buffer.read_access(range)?);
             }
         }
         let itemsize_bytes = self.dtype.itemsize_bytes();

@@ -9,7 +9,7 @@ use usm_memory::usm_core::bulk::{Machine, has_avx2, share, stream, threads_for};
 use crate::array::UsmArray;
 use crate::dtype::Element;
 use crate::error::Result;
-use crate::view::{HostWrite, bytes_of, elements_of_mut};
+use crate::view::{Writing, bytes_of, elements_of_mut};
 
 /// Bytes of a block: it fits into the first level of any cache. Larger ones are slower past the caches of a large processor.
 const BLOCK_BYTES: usize = 4 << 10;
@@ -49,9 +49,9 @@ pub(crate) fn compute<T: Element>(
     if array.itemsize_bytes() != size_of::<T>() || !array.is_c_contiguous() || !array.is_host_reachable() {
         return Ok(false);
     }
-    let to = HostWrite::lock(array)?;
-    // SAFETY: the guard is over exactly the elements (G2), which lie side by side.
-    unsafe { produce(to.as_mut_ptr(), array.size(), fill) };
+    let mut to = Writing::of(array, array.byte_range())?;
+    // SAFETY: the access is over exactly the elements (G4), which lie side by side.
+    unsafe { produce(to.bytes().as_mut_ptr(), array.size(), fill) };
     Ok(true)
 }
 

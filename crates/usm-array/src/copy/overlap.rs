@@ -3,7 +3,7 @@
 //! Two arrays of equal strides are one pattern, shifted: walked in the direction of the shift, no element is written before it
 //! is read. Otherwise the elements that lie where the target is go through a temporary, and the others do not.
 
-use usm_memory::{Error as MemoryError, WriteGuard};
+use usm_memory::{Error as MemoryError, WriteAccess};
 
 use super::cast::Cast;
 use super::host::{execute, execute_in_order};
@@ -16,16 +16,16 @@ use crate::view::zeroed_vec;
 /// The most parts that are told apart: those through a temporary, and those directly.
 const PARTS: usize = 32;
 
-/// The memory of two arrays under one guard.
+/// The memory of two arrays under one access.
 struct Both {
     // B1. Covers the addresses of the elements of both arrays, which host code may touch.
-    guard: WriteGuard,
+    access: WriteAccess,
     dst_bytes: usize,
     src_bytes: usize,
 }
 
 impl Both {
-    /// `None` if one guard cannot cover both, or if somebody else looks at one of them.
+    /// `None` if one access cannot cover both, or if somebody holds a view between them.
     fn lock(target: &UsmArray, source: &UsmArray) -> Result<Option<Self>> {
         if !target.is_host_reachable() || !source.is_host_reachable() {
             return Ok(None);
@@ -37,8 +37,10 @@ impl Both {
         if start < base || end > base + buffer.len_bytes() {
             return Ok(None);
         }
-        match buffer.write_range(start - base..end - base) {
-            Ok(guard) => Ok(Some(Self { guard, dst_bytes: dst.start - start, src_bytes: src.start - start })),
+        match buffer.write_access(start - base..end - base) {
+            Ok(access) => {
+                Ok(Some(Self { access, dst_bytes: dst.start - start, src_bytes: src.start - start }))
+            }
             Err(MemoryError::BorrowConflict { .. }) => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -46,12 +48,12 @@ impl Both {
 
     /// Where the lowest elements of the target and the source are.
     fn pointers(&self) -> (*mut u8, *const u8) {
-        let start = self.guard.as_mut_ptr();
+        let start = self.access.as_mut_ptr();
         (start.wrapping_add(self.dst_bytes), start.wrapping_add(self.src_bytes).cast_const())
     }
 }
 
-/// Copies elements by a plan that counts from the lowest elements of both arrays. False when nothing was done, since one guard cannot
+/// Copies elements by a plan that counts from the lowest elements of both arrays. False when nothing was done, since one access cannot
 /// cover both.
 pub(super) fn assign(target: &UsmArray, source: &UsmArray, plan: &CopyPlan, cast: Cast) -> Result<bool> {
     let Some(both) = Both::lock(target, source)? else { return Ok(false) };

@@ -1,11 +1,10 @@
-//! Where the two sides of a copy are, and the guards over them
+//! Where the two sides of a copy are, and the access to them
 
 use std::ops::Range;
 
 use usm_memory::usm_core::{Aspects, DeviceType, Queue};
-use usm_memory::{ReadGuard, WriteGuard};
+use usm_memory::{ReadAccess, WriteAccess};
 
-use super::plan::Side;
 use crate::array::UsmArray;
 use crate::error::Result;
 
@@ -62,31 +61,15 @@ impl<'a> Place<'a> {
             _ => Ok(()),
         }
     }
-
-    fn lock(self, side: Side) -> Result<Locked<'a>> {
-        let (start, guard) = match (self, side) {
-            (Self::Guarded(_, start) | Self::Host(start), _) => (start, Guard::Caller),
-            (Self::Array(array), Side::Source) => {
-                let guard = array.buffer().read_range(array.byte_range())?;
-                (guard.as_ptr().cast_mut(), Guard::Read(guard))
-            }
-            (Self::Array(array), Side::Target) => {
-                // From the first byte to the last one, so that nobody else's write between the elements gets lost.
-                let guard = array.buffer().write_range(array.byte_range())?;
-                (guard.as_mut_ptr(), Guard::Write(guard))
-            }
-        };
-        Ok(Locked { place: self, start, _guard: guard })
-    }
 }
 
 /// A side of a copy that nobody else uses in another way meanwhile.
 pub(super) struct Locked<'a> {
     place: Place<'a>,
     // K1. Where a plan counts from. The memory of an array, from its lowest element to its highest one, is live, and nobody writes it,
-    //     or if it is a target touches it, as long as the guard lives, which is `_guard` or the caller's.
+    //     or if it is a target touches it, as long as the access lives, which is `_access` or the caller's.
     pub(super) start: *mut u8,
-    _guard: Guard,
+    _access: Access,
 }
 
 impl<'a> Locked<'a> {
@@ -99,24 +82,42 @@ impl<'a> Locked<'a> {
     }
 }
 
-#[expect(dead_code, reason = "guards do their work when they drop")]
-enum Guard {
-    Read(ReadGuard),
-    Write(WriteGuard),
+#[expect(dead_code, reason = "accesses do their work when they drop")]
+enum Access {
+    Read(ReadAccess),
+    Write(WriteAccess),
     Caller,
 }
 
-/// Guards over both sides, or none, for what a queue does. They wait before they have any.
+/// Access to both sides, or none, for what a queue does. It waits before it has any.
 pub(super) fn lock_for_queue<'a>(to: Place<'a>, from: Place<'a>) -> Result<(Locked<'a>, Locked<'a>)> {
     from.wait_before_submit()?;
     to.wait_before_submit()?;
     lock(to, from)
 }
 
-/// Guards over both sides, or none.
+/// Access to both sides, or none. Each is from the first byte to the last one, so that nobody else's write between the elements gets lost.
 pub(super) fn lock<'a>(to: Place<'a>, from: Place<'a>) -> Result<(Locked<'a>, Locked<'a>)> {
-    let from = from.lock(Side::Source)?;
-    Ok((to.lock(Side::Target)?, from))
+    let locked = |place, start, access| Locked { place, start, _access: access };
+    let written = |access: WriteAccess| locked(to, access.as_mut_ptr(), Access::Write(access));
+    let read = |access: ReadAccess| locked(from, access.as_ptr().cast_mut(), Access::Read(access));
+    Ok(match (to, from) {
+        (Place::Array(target), Place::Array(source)) => {
+            let (to, from) = WriteAccess::with_read(&target.elements_written(), &source.elements_read())?;
+            (written(to), read(from))
+        }
+        (Place::Array(target), Place::Guarded(_, start) | Place::Host(start)) => {
+            let to = target.buffer().write_access(target.byte_range())?;
+            (written(to), locked(from, start, Access::Caller))
+        }
+        (Place::Guarded(_, start) | Place::Host(start), Place::Array(source)) => {
+            let from = source.buffer().read_access(source.byte_range())?;
+            (locked(to, start, Access::Caller), read(from))
+        }
+        (Place::Guarded(_, dst) | Place::Host(dst), Place::Guarded(_, src) | Place::Host(src)) => {
+            (locked(to, dst, Access::Caller), locked(from, src, Access::Caller))
+        }
+    })
 }
 
 /// Bytes up to which planning a copy takes longer than the copy.

@@ -21,7 +21,7 @@ pub(super) unsafe fn submit(
     operation: impl FnOnce(*mut u8, *const u8, &[Event]) -> CoreResult<Event>,
 ) -> Result<()> {
     if let (Place::Array(target), Place::Array(source)) = (to, from) {
-        let operands = [operand(target, true), operand(source, false)];
+        let operands = [target.elements_written(), source.elements_read()];
         let submitted = |starts: &[*mut u8], after: &[Event]| operation(starts[0], starts[1], after);
         // SAFETY: 1. The bytes that the elements span. 2. The queue reaches them (2).
         unsafe { usm_memory::submit(queue, &operands, submitted) }?;

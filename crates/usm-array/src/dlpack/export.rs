@@ -134,7 +134,7 @@ impl UsmArray {
     fn hand_out(&self, device: DLDevice, in_queue_order: bool) -> Result<()> {
         if device.device_type == DLDeviceType::CPU {
             // A consumer on the host knows no queue: the guard waits for the work of others.
-            drop(self.read_guard()?);
+            drop(self.buffer().read_access(self.byte_range())?);
         } else if in_queue_order {
             return Ok(self.buffer().publish_in_order()?);
         }

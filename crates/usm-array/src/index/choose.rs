@@ -52,7 +52,10 @@ pub fn where_<'a, 'b>(
     let truth = HostElements::truth(condition)?;
     let layout = Layout::contiguous(condition.shape(), Order::C)?.broadcast_to(&shape)?;
     let itemsize = dtype.itemsize_bytes();
-    fill(&result, |values| by_itemsize!(itemsize, choose(truth.bytes()?, &layout, &x, &y, values)))?;
+    // All are read before the result is written: who writes does not wait.
+    let (truth, from_x, from_y) = (truth.read()?, x.elements.read()?, y.elements.read()?);
+    let (x, y) = ((&*from_x, &x.layout), (&*from_y, &y.layout));
+    fill(&result, |values| by_itemsize!(itemsize, choose(&truth, &layout, x, y, values)))?;
     Ok(result)
 }
 
@@ -79,14 +82,14 @@ fn promoted(condition: &UsmArray, x: ArrayOrScalar<'_>, y: ArrayOrScalar<'_>) ->
 fn choose<const N: usize>(
     truth: &[u8],
     condition: &Layout,
-    x: &Values,
-    y: &Values,
+    (from_x, x): (&[u8], &Layout),
+    (from_y, y): (&[u8], &Layout),
     values: &mut [u8],
 ) -> Result<()> {
-    let (from_x, from_y) = (x.elements.bytes()?.as_chunks::<N>().0, y.elements.bytes()?.as_chunks::<N>().0);
+    let (from_x, from_y) = (from_x.as_chunks::<N>().0, from_y.as_chunks::<N>().0);
     let (values, _) = values.as_chunks_mut::<N>();
     let len = condition.shape().last().copied().unwrap_or(1);
-    let (condition, x, y) = (Rows::of(condition)?, Rows::of(&x.layout)?, Rows::of(&y.layout)?);
+    let (condition, x, y) = (Rows::of(condition)?, Rows::of(x)?, Rows::of(y)?);
     let starts = condition.starts.offsets().zip(x.starts.offsets()).zip(y.starts.offsets());
     for (row, ((condition_start, x_start), y_start)) in values.chunks_exact_mut(len).zip(starts) {
         for (i, value) in (0..).zip(row) {

@@ -2,7 +2,7 @@
 //!
 //! Their number is all that is waited for.
 
-use usm_memory::Unwritten;
+use usm_memory::NoWriters;
 
 use super::given::{Value, copied, overlap, value_for};
 use crate::array::{ArrayOrScalar, UsmArray};
@@ -25,7 +25,7 @@ pub(super) struct Mask {
     /// Booleans side by side.
     bytes: UsmArray,
     /// Memory of the caller keeps its bytes: what is counted is what is selected.
-    _unwritten: Option<Unwritten>,
+    _unwritten: Option<NoWriters>,
     per_group: usize,
     groups: usize,
 }

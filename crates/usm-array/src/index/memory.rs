@@ -1,12 +1,13 @@
 //! Elements to and from memory of any kind: in place under a guard, or in copies of the pieces that a plan needs
 
+use super::read::HostBytes;
 use super::staging::Pieces;
 use super::walk::{Gather, Scatter, walk};
 use super::{Plan, Values};
 use crate::array::UsmArray;
 use crate::error::Result;
 use crate::layout::{Layout, Order};
-use crate::view::zeroed_vec;
+use crate::view::{Reading, Writing, zeroed_vec};
 
 /// Calls a function with slices of elements of `N` bytes, for the item size at run time.
 macro_rules! by_itemsize {
@@ -29,9 +30,8 @@ impl Plan {
         let Some(span) = self.span() else { return Ok(result) };
         let itemsize = source.itemsize_bytes();
         if source.is_host_reachable() {
-            let guard = source.buffer().read_range(bytes_of_span(source, &span))?;
-            let elements = guard.as_reachable_slice()?;
-            fill(&result, |values| by_itemsize!(itemsize, gather(self, span.start, elements, values)))?;
+            let elements = Reading::of(source, bytes_of_span(source, &span))?;
+            fill(&result, |values| by_itemsize!(itemsize, gather(self, span.start, &elements, values)))?;
         } else {
             let pieces = Pieces::of(self, itemsize)?;
             let (plan, elements) = (pieces.side_by_side(self)?, pieces.read(source)?);
@@ -45,23 +45,31 @@ impl Plan {
         target.check_writable()?;
         let Some(span) = self.span() else { return Ok(()) };
         let itemsize = target.itemsize_bytes();
-        let from = values.elements.bytes()?;
+        let (in_place, layout) = (values.elements.array(), &values.layout);
         if target.is_host_reachable() {
-            let mut guard = target.buffer().write_range(bytes_of_span(target, &span))?;
-            let elements = guard.as_reachable_mut_slice()?;
-            return by_itemsize!(itemsize, scatter(self, span.start, elements, from, &values.layout));
+            let range = bytes_of_span(target, &span);
+            let (mut elements, from) = match in_place {
+                Some(source) => {
+                    let (elements, from) = Writing::with_read(target, range, source)?;
+                    (elements, HostBytes::Reading(from))
+                }
+                None => (Writing::of(target, range)?, values.elements.read()?),
+            };
+            return by_itemsize!(itemsize, scatter(self, span.start, elements.bytes(), &from, layout));
         }
         let pieces = Pieces::of(self, itemsize)?;
         let plan = pieces.side_by_side(self)?;
-        pieces.change(target, |bytes| by_itemsize!(itemsize, scatter(&plan, 0, bytes, from, &values.layout)))
+        pieces.change(target, in_place, |bytes, from| {
+            let from = from.map_or_else(|| values.elements.read(), |from| Ok(HostBytes::Reading(from)))?;
+            by_itemsize!(itemsize, scatter(&plan, 0, bytes, &from, layout))
+        })
     }
 }
 
 /// Writes all bytes of a C-contiguous array with elements, in place where that is possible.
 pub(super) fn fill(array: &UsmArray, write: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<()> {
     if array.is_host_reachable() {
-        let mut guard = array.buffer().write_range(array.byte_range())?;
-        return write(guard.as_reachable_mut_slice()?);
+        return write(Writing::of(array, array.byte_range())?.bytes());
     }
     let mut bytes = zeroed_vec::<u8>(array.size_bytes())?;
     write(&mut bytes)?;

@@ -43,7 +43,7 @@ impl UsmArray {
             return (0..self.ndim()).map(axis).collect();
         }
         let truth = HostElements::truth(self)?;
-        let bytes = truth.bytes()?;
+        let bytes = &*truth.read()?;
         let count = count(bytes);
         let axis = |axis| {
             let indices = Self::empty(self.queue(), self.kind(), &[count], Dtype::I64)?;
@@ -85,7 +85,7 @@ impl UsmArray {
             return Ok(indices);
         }
         let truth = HostElements::truth(self)?;
-        let bytes = truth.bytes()?;
+        let bytes = &*truth.read()?;
         let indices = Self::empty(self.queue(), self.kind(), &[count(bytes), self.ndim()], Dtype::I64)?;
         fill(&indices, |out| {
             let (out, _) = out.as_chunks_mut();
@@ -219,7 +219,7 @@ static SET: [[u8; 8]; 256] = {
 /// The places of all elements, in row-major order, that are not zero.
 pub(super) fn true_places(condition: &UsmArray) -> Result<Vec<usize>> {
     let truth = HostElements::truth(condition)?;
-    let bytes = truth.bytes()?;
+    let bytes = &*truth.read()?;
     let mut places = with_capacity(count(bytes))?;
     places.extend(bytes.iter().enumerate().filter(|&(_, &byte)| byte != 0).map(|(place, _)| place));
     Ok(places)

@@ -1,6 +1,6 @@
 //! Index arrays and masks, as displacements on the host
 
-use usm_memory::ReadGuard;
+use std::ops::Deref;
 
 use super::{Index, IndexMode};
 use crate::array::UsmArray;
@@ -8,13 +8,13 @@ use crate::copy::CopyMode;
 use crate::dtype::Dtype;
 use crate::error::{Error, IndexError, Result};
 use crate::layout::{Layout, SliceItem, unravel};
-use crate::view::{bytes_of, with_capacity};
+use crate::view::{Reading, bytes_of, with_capacity};
 
 /// Elements in row-major order and without gaps, where host code can touch them.
 #[derive(Debug)]
 pub(super) enum HostElements<'a> {
-    /// Elements of an array, in place.
-    Guarded(ReadGuard),
+    /// Elements of an array that host code reaches, in place.
+    InPlace(Box<UsmArray>),
     /// Elements of the host, in place.
     Borrowed(&'a [u8]),
     Copied(Vec<u8>),
@@ -24,7 +24,7 @@ impl<'a> HostElements<'a> {
     /// The elements of an array, in place if possible.
     pub(super) fn of(array: &UsmArray) -> Result<Self> {
         if array.is_host_reachable() && array.is_c_contiguous() && !array.is_empty() {
-            return Ok(Self::Guarded(array.buffer().read_range(array.byte_range())?));
+            return Ok(Self::InPlace(Box::new(array.clone())));
         }
         Ok(Self::Copied(array.to_bytes()?))
     }
@@ -34,11 +34,37 @@ impl<'a> HostElements<'a> {
         Self::of(&array.astype(Dtype::Bool, CopyMode::IfNeeded)?)
     }
 
-    pub(super) fn bytes(&self) -> Result<&[u8]> {
+    /// The bytes, for an operation that reads them.
+    pub(super) fn read(&self) -> Result<HostBytes<'_>> {
+        Ok(match self {
+            Self::InPlace(array) => HostBytes::Reading(Reading::of(array, array.byte_range())?),
+            Self::Borrowed(bytes) => HostBytes::Borrowed(bytes),
+            Self::Copied(bytes) => HostBytes::Borrowed(bytes),
+        })
+    }
+
+    /// The array whose elements are read in place.
+    pub(super) fn array(&self) -> Option<&UsmArray> {
         match self {
-            Self::Guarded(guard) => Ok(guard.as_reachable_slice()?),
-            Self::Borrowed(bytes) => Ok(bytes),
-            Self::Copied(bytes) => Ok(bytes),
+            Self::InPlace(array) => Some(array),
+            Self::Borrowed(_) | Self::Copied(_) => None,
+        }
+    }
+}
+
+/// Bytes that an operation reads.
+pub(super) enum HostBytes<'a> {
+    Reading(Reading),
+    Borrowed(&'a [u8]),
+}
+
+impl Deref for HostBytes<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Reading(reading) => reading,
+            Self::Borrowed(bytes) => bytes,
         }
     }
 }
@@ -103,7 +129,7 @@ impl<'a> IndexArray<'a> {
         step: impl Fn(usize) -> isize,
     ) -> Result<Vec<isize>> {
         let elements = self.elements()?;
-        let bytes = elements.bytes()?;
+        let bytes = elements.read()?;
         let refused = |position, index| {
             let position = unravel(position, &self.shape).to_vec();
             Error::from(IndexError::OutOfBounds { axis, index, position, size })
@@ -150,7 +176,7 @@ impl<'a> IndexArray<'a> {
     /// The displacements of a layout of this mask's shape where the mask is true.
     pub(super) fn masked(&self, layout: &Layout) -> Result<Vec<isize>> {
         let elements = self.elements()?;
-        let bytes = elements.bytes()?;
+        let bytes = elements.read()?;
         let mut steps = with_capacity(bytes.iter().filter(|&&byte| byte != 0).count())?;
         let mut row = |start: isize, step: isize, row: &[u8]| {
             let places = row.iter().enumerate().filter(|&(_, &byte)| byte != 0);
@@ -162,7 +188,7 @@ impl<'a> IndexArray<'a> {
                 let rows = bytes.chunks_exact(bytes.len() / starts.size());
                 starts.offsets().zip(rows).for_each(|(start, bytes)| row(start, step, bytes));
             }
-            _ => row(layout.offset(), 1, bytes),
+            _ => row(layout.offset(), 1, &bytes),
         }
         Ok(steps)
     }

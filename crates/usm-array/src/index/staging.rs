@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use usm_memory::{ReadGuard, WriteGuard};
+use usm_memory::WriteAccess;
 
 use super::Plan;
 use crate::array::UsmArray;
 use crate::error::Result;
-use crate::view::{with_capacity, zeroed_vec};
+use crate::view::{Reading, with_capacity, zeroed_vec};
 
 /// Granularity of the copied parts, in bytes. An operation of a queue costs about as much as a copy of this length.
 const CHUNK_BYTES: usize = 64 << 10;
@@ -79,33 +79,34 @@ impl Pieces {
         let mut rest = &mut bytes[..];
         for range in self.bytes(array) {
             let (piece, behind) = rest.split_at_mut(range.len());
-            let guard: ReadGuard = array.buffer().read_range(range)?;
-            guard.copy_to_host(piece)?;
+            array.buffer().copy_to_host(piece, range.start)?;
             rest = behind;
         }
         Ok(bytes)
     }
 
-    /// Changes the bytes of all pieces, side by side. No other code touches them meanwhile, so that no other write gets lost.
+    /// Changes the bytes of all pieces, side by side, with the elements of an array where the change reads such. No other code touches them
+    /// meanwhile, so that no other write gets lost.
     pub(super) fn change(
         &self,
         array: &UsmArray,
-        change: impl FnOnce(&mut [u8]) -> Result<()>,
+        source: Option<&UsmArray>,
+        change: impl FnOnce(&mut [u8], Option<Reading>) -> Result<()>,
     ) -> Result<()> {
-        let guards = self.bytes(array).map(|range| array.buffer().write_range(range));
-        let mut guards = guards.collect::<std::result::Result<Vec<WriteGuard>, _>>()?;
+        let source = source.map(UsmArray::elements_read);
+        let (mut accesses, read) = WriteAccess::all(array.buffer(), self.bytes(array), source.as_ref())?;
         let mut bytes = self.side_by_side_bytes(array.itemsize_bytes())?;
         let mut rest = &mut bytes[..];
-        for guard in &guards {
-            let (piece, behind) = rest.split_at_mut(guard.len_bytes());
-            guard.copy_to_host(piece)?;
+        for access in &accesses {
+            let (piece, behind) = rest.split_at_mut(access.len_bytes());
+            access.copy_to_host(piece)?;
             rest = behind;
         }
-        change(&mut bytes)?;
+        change(&mut bytes, read.map(Reading::over))?;
         let mut rest = &bytes[..];
-        for guard in &mut guards {
-            let (piece, behind) = rest.split_at(guard.len_bytes());
-            guard.copy_from_host(piece)?;
+        for access in &mut accesses {
+            let (piece, behind) = rest.split_at(access.len_bytes());
+            access.copy_from_host(piece)?;
             rest = behind;
         }
         Ok(())

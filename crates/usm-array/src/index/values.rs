@@ -49,7 +49,7 @@ impl Values {
                 if size < count {
                     let len_bytes = count * target.itemsize_bytes();
                     let mut repeated = with_capacity(len_bytes)?;
-                    repeated.extend(elements.bytes()?.iter().cycle().take(len_bytes));
+                    repeated.extend(elements.read()?.iter().cycle().take(len_bytes));
                     elements = HostElements::Copied(repeated);
                 }
                 Layout::contiguous(&[count], Order::C)?

@@ -1,7 +1,7 @@
 //! One kernel over arrays: its arguments one after the other, then its launch
 
 use usm_memory::usm_core::{Aspects, Event, Kernel, KernelArgument, Queue, UsmKind};
-use usm_memory::{Operand, submit, submit_unseen};
+use usm_memory::{Operand, submit, submit_async};
 
 use super::cache::Kernels;
 use super::launch::Launch;
@@ -178,7 +178,7 @@ impl<'a> Task<'a> {
             return Ok(unsafe { submit(queue, &operands, launched) }?);
         }
         // SAFETY: 1. and 2. as above. 3. Of what host code reaches there are answers alone, which are new memory and read under a guard (N1).
-        Ok(unsafe { submit_unseen(queue, &operands, launched) }?)
+        Ok(unsafe { submit_async(queue, &operands, &[], launched) }?)
     }
 }
 

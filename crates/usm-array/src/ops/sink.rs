@@ -1,20 +1,18 @@
 //! A new array, written block by block from its first element to its last
 
-use usm_memory::WriteGuard;
-
 use crate::array::UsmArray;
 use crate::dtype::Element;
 use crate::error::Result;
 use crate::layout::{Order, SliceItem};
-use crate::view::{bytes_of, elements_of_mut, zeroed_vec};
+use crate::view::{HostWrite, bytes_of, elements_of_mut, zeroed_vec};
 
 /// A new C-contiguous array and how far it is written.
 #[derive(Debug)]
 pub(super) struct Sink<R> {
     array: UsmArray,
     written: usize,
-    /// In memory that host code reaches, aligned for every element: over all of them
-    guard: Option<WriteGuard>,
+    /// In memory that host code reaches, aligned for every element: over all of them. Nobody else knows the array, so nobody waits
+    guard: Option<HostWrite>,
     /// In other memory: elements of a block on their way
     block: Vec<R>,
 }
@@ -24,7 +22,8 @@ impl<R: Element> Sink<R> {
     pub(super) fn like(array: &UsmArray, shape: &[usize]) -> Result<Self> {
         let array = UsmArray::empty(array.queue(), array.kind(), shape, R::DTYPE)?;
         let is_aligned = array.address().is_multiple_of(align_of::<R>());
-        let guard = if is_aligned && array.is_host_reachable() { array.write_guard()? } else { None };
+        let is_in_place = is_aligned && array.is_host_reachable();
+        let guard = if is_in_place { Some(HostWrite::lock(&array)?) } else { None };
         Ok(Self { array, written: 0, guard, block: Vec::new() })
     }
 
@@ -41,7 +40,7 @@ impl<R: Element> Sink<R> {
             Some(guard) => {
                 let range = self.written * size_of::<R>()..(self.written + len) * size_of::<R>();
                 // They are aligned, as `like` has seen.
-                Ok(elements_of_mut(&mut guard.as_reachable_mut_slice()?[range]).unwrap_or_default())
+                Ok(elements_of_mut(&mut guard.bytes_mut()[range]).unwrap_or_default())
             }
             None => {
                 if self.block.len() < len {

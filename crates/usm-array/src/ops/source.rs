@@ -1,13 +1,13 @@
 //! An operand as elements of one type, block by block
 
-use usm_memory::ReadGuard;
+use usm_memory::ReadAccess;
 
 use crate::array::{ArrayOrScalar, UsmArray};
 use crate::dtype::Element;
 use crate::error::Result;
 use crate::layout::SliceItem;
 use crate::scalar::Scalar;
-use crate::view::{bytes_of_mut, elements_of, zeroed_vec};
+use crate::view::{Reading, bytes_of_mut, elements_of, zeroed_vec};
 
 /// An operand, read as elements of `T` in blocks.
 #[derive(Debug)]
@@ -15,13 +15,31 @@ pub(super) enum Source<T> {
     /// Elements of an array of any dtype.
     Array {
         array: Box<UsmArray>,
-        /// Over all elements as long as the operation lasts, so that all blocks are of one state. `None` without elements.
-        guard: Option<ReadGuard>,
+        /// All elements as long as the operation lasts, so that all blocks are of one state.
+        state: State,
         /// Elements of a block that has to be sorted out or cast
         block: Vec<T>,
     },
     /// As many equal elements as the largest block so far.
     Constant { element: T, block: Vec<T> },
+}
+
+/// Elements that nobody writes.
+#[derive(Debug)]
+pub(super) enum State {
+    /// Host code reaches them.
+    Read(Reading),
+    Kept(#[expect(dead_code, reason = "it keeps writers away until it drops")] ReadAccess),
+}
+
+impl State {
+    fn of(array: &UsmArray) -> Result<Self> {
+        let range = array.byte_range();
+        if array.is_host_reachable() {
+            return Ok(Self::Read(Reading::of(array, range)?));
+        }
+        Ok(Self::Kept(array.buffer().read_access(range)?))
+    }
 }
 
 /// Elements of a block in memory that host code reaches: a few blocks of the largest elements stay in the caches.
@@ -51,9 +69,9 @@ impl<T: Element> Source<T> {
             array.read_as(T::DTYPE, bytes_of_mut(&mut element))?;
             return Ok(Self::Constant { element: element[0], block: Vec::new() });
         }
-        let guard = array.read_guard()?;
+        let state = State::of(array)?;
         let array = if array.shape() == shape { array.clone() } else { array.broadcast_to(shape)? };
-        Ok(Self::Array { array: Box::new(array), guard, block: Vec::new() })
+        Ok(Self::Array { array: Box::new(array), state, block: Vec::new() })
     }
 
     fn scalar(value: Scalar) -> Result<Self> {
@@ -67,15 +85,15 @@ impl<T: Element> Source<T> {
     /// The elements of a block of so many.
     pub(super) fn block(&mut self, items: &[SliceItem], len: usize) -> Result<&[T]> {
         match self {
-            Self::Array { array, guard, block } => {
+            Self::Array { array, state, block } => {
                 let part = array.slice(items)?;
                 if part.dtype() == T::DTYPE
                     && array.is_host_reachable()
                     && part.is_c_contiguous()
-                    && let Some(guard) = guard
+                    && let State::Read(all_bytes) = state
                 {
                     let (all, range) = (array.byte_range(), part.byte_range());
-                    let bytes = &guard.as_reachable_slice()?[range.start - all.start..range.end - all.start];
+                    let bytes = &all_bytes[range.start - all.start..range.end - all.start];
                     if let Some(elements) = elements_of(bytes) {
                         return Ok(elements);
                     }

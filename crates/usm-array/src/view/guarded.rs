@@ -1,6 +1,9 @@
-//! Borrow guards over exactly the memory of an array's elements, which host code can touch
+//! Access of host code to memory of arrays: the guards of views, which users hold, and operations, for which others wait
 
-use usm_memory::{ReadGuard, WriteGuard};
+use std::ops::{Deref, Range};
+use std::slice;
+
+use usm_memory::{Operand, ReadAccess, ReadGuard, WriteAccess, WriteGuard};
 
 use crate::array::UsmArray;
 use crate::error::{Error, Result};
@@ -21,13 +24,13 @@ pub(crate) struct HostWrite {
 
 impl UsmArray {
     /// A guard over the elements, from the lowest to the highest; `None` without elements.
-    pub(crate) fn read_guard(&self) -> Result<Option<ReadGuard>> {
+    fn read_guard(&self) -> Result<Option<ReadGuard>> {
         let range = self.byte_range();
         Ok(if range.is_empty() { None } else { Some(self.buffer().read_range(range)?) })
     }
 
     /// As [`read_guard`](Self::read_guard), for writing.
-    pub(crate) fn write_guard(&self) -> Result<Option<WriteGuard>> {
+    fn write_guard(&self) -> Result<Option<WriteGuard>> {
         let range = self.byte_range();
         Ok(if range.is_empty() { None } else { Some(self.buffer().write_range(range)?) })
     }
@@ -61,6 +64,93 @@ impl HostWrite {
     /// by G2. Dangling without elements.
     pub(crate) fn as_mut_ptr(&self) -> *mut u8 {
         self.guard.as_ref().map_or(std::ptr::dangling_mut(), WriteGuard::as_mut_ptr)
+    }
+}
+
+/// Bytes that an operation reads in place.
+#[derive(Debug)]
+pub(crate) struct Reading {
+    // G3. Of a host-reachable buffer.
+    access: ReadAccess,
+}
+
+/// Bytes that an operation writes in place.
+#[derive(Debug)]
+pub(crate) struct Writing {
+    // G4. Of a host-reachable buffer.
+    access: WriteAccess,
+}
+
+impl Reading {
+    /// Bytes of the buffer of an array.
+    pub(crate) fn of(array: &UsmArray, range: Range<usize>) -> Result<Self> {
+        check_reachable(array)?;
+        Ok(Self { access: array.buffer().read_access(range)? })
+    }
+}
+
+impl Reading {
+    /// Of a host-reachable buffer.
+    pub(crate) fn over(access: ReadAccess) -> Self {
+        Self { access }
+    }
+}
+
+impl Deref for Reading {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: G3: live memory that host code reaches, and the access keeps all writers away.
+        unsafe { slice::from_raw_parts(self.access.as_ptr(), self.access.len_bytes()) }
+    }
+}
+
+impl Writing {
+    /// Bytes of the buffer of an array.
+    pub(crate) fn of(array: &UsmArray, range: Range<usize>) -> Result<Self> {
+        array.check_writable()?;
+        check_reachable(array)?;
+        Ok(Self { access: array.buffer().write_access(range)? })
+    }
+
+    /// As [`of`](Self::of), and all elements of another array that the same operation reads.
+    pub(crate) fn with_read(
+        array: &UsmArray,
+        range: Range<usize>,
+        source: &UsmArray,
+    ) -> Result<(Self, Reading)> {
+        array.check_writable()?;
+        check_reachable(array)?;
+        check_reachable(source)?;
+        let (to, from) = (Operand::written(array.buffer(), range), source.elements_read());
+        let (writing, reading) = WriteAccess::with_read(&to, &from)?;
+        Ok((Self { access: writing }, Reading { access: reading }))
+    }
+
+    pub(crate) fn bytes(&mut self) -> &mut [u8] {
+        // SAFETY: G4: live memory that host code reaches, and the access keeps all others away.
+        unsafe { slice::from_raw_parts_mut(self.access.as_mut_ptr(), self.access.len_bytes()) }
+    }
+}
+
+impl UsmArray {
+    /// The bytes that the elements span, read by an operation.
+    pub(crate) fn elements_read(&self) -> Operand<'_> {
+        Operand::read(self.buffer(), self.byte_range())
+    }
+
+    /// The bytes that the elements span, written by an operation.
+    pub(crate) fn elements_written(&self) -> Operand<'_> {
+        Operand::written(self.buffer(), self.byte_range())
+    }
+}
+
+impl HostWrite {
+    /// All bytes, from the lowest element to the highest; none without elements.
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        let len_bytes = self.guard.as_ref().map_or(0, WriteGuard::len_bytes);
+        // SAFETY: G2: live memory that host code reaches, and the guard keeps all others away; or no bytes.
+        unsafe { slice::from_raw_parts_mut(self.as_mut_ptr(), len_bytes) }
     }
 }
 

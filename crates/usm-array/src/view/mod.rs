@@ -28,7 +28,7 @@ mod scalar;
 mod write;
 
 pub(crate) use bytes::{bytes_of, bytes_of_mut, elements_of, elements_of_mut, with_capacity, zeroed_vec};
-pub(crate) use guarded::{HostRead, HostWrite};
+pub(crate) use guarded::{HostRead, HostWrite, Reading, Writing};
 pub use iter::{ElementIndex, IndexedIter, Iter};
 pub use parallel::ParIter;
 pub use parts::SubViews;

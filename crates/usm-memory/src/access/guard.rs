@@ -126,6 +126,25 @@ impl Borrow {
         Ok(borrow)
     }
 
+    /// As [`new`](Self::new), for all ranges of one operation.
+    fn all(ranges: Vec<(&BlockRef, Range<usize>, bool)>) -> Result<Vec<Self>> {
+        let wanted: Vec<_> =
+            ranges.iter().map(|(block, range, writes)| wanted(block, range, *writes)).collect();
+        let mut ids = vec![0; wanted.len()];
+        enter(Use::Closed, &wanted, &mut ids)?;
+        let borrow = |((block, range, _), id): ((&BlockRef, _, _), _)| Self {
+            block: block.clone(),
+            range,
+            id,
+            kind: Use::Closed,
+        };
+        let all: Vec<_> = ranges.into_iter().zip(ids).map(borrow).collect();
+        for (borrow, wanted) in all.iter().zip(&wanted) {
+            borrow.block.wait_for_others(&wanted.range, wanted.writes)?;
+        }
+        Ok(all)
+    }
+
     fn len_bytes(&self) -> usize {
         self.range.end - self.range.start
     }
@@ -260,33 +279,42 @@ impl WriteAccess {
     pub fn with_read(to: &Operand<'_>, from: &Operand<'_>) -> Result<(Self, ReadAccess)> {
         to.buffer.check_writable()?;
         let (to, from) = ((to.buffer.block(), to.in_block()?), (from.buffer.block(), from.in_block()?));
-        let mut ids = [0; 2];
-        enter(Use::Closed, &[wanted(to.0, &to.1, true), wanted(from.0, &from.1, false)], &mut ids)?;
-        let both = [(to, ids[0], true), (from, ids[1], false)].map(|((block, range), id, writes)| {
-            (Borrow { block: block.clone(), range, id, kind: Use::Closed }, writes)
-        });
-        for (borrow, writes) in &both {
-            borrow.block.wait_for_others(&addresses(&borrow.block, &borrow.range), *writes)?;
-        }
-        let [(to, _), (from, _)] = both;
+        let [wanted_to, wanted_from] = [wanted(to.0, &to.1, true), wanted(from.0, &from.1, false)];
+        let (addresses, mut ids) = ([wanted_to.range.clone(), wanted_from.range.clone()], [0; 2]);
+        enter(Use::Closed, &[wanted_to, wanted_from], &mut ids)?;
+        let borrow = |(block, range): (&BlockRef, _), id| Borrow {
+            block: block.clone(),
+            range,
+            id,
+            kind: Use::Closed,
+        };
+        let (to, from) = (borrow(to, ids[0]), borrow(from, ids[1]));
+        to.block.wait_for_others(&addresses[0], true)?;
+        from.block.wait_for_others(&addresses[1], false)?;
         Ok((Self(to, PhantomData), ReadAccess(from, PhantomData)))
     }
 
-    /// Access to several ranges of a buffer for one operation.
+    /// Access to several ranges of a buffer that are written by one operation, and to one that is read by it.
     ///
     /// # Errors
     /// As [`UsmBuffer::write_access`].
-    pub fn all(buffer: &UsmBuffer, ranges: impl IntoIterator<Item = Range<usize>>) -> Result<Vec<Self>> {
+    pub fn all(
+        buffer: &UsmBuffer,
+        ranges: impl IntoIterator<Item = Range<usize>>,
+        from: Option<&Operand<'_>>,
+    ) -> Result<(Vec<Self>, Option<ReadAccess>)> {
         buffer.check_writable()?;
-        let ranges = ranges.into_iter().map(|range| buffer.in_block(range)).collect::<Result<Vec<_>>>()?;
         let block = buffer.block();
-        let wanted: Vec<_> = ranges.iter().map(|range| wanted(block, range, true)).collect();
-        let mut ids = vec![0; ranges.len()];
-        enter(Use::Closed, &wanted, &mut ids)?;
-        let borrow = |(range, id)| Borrow { block: block.clone(), range, id, kind: Use::Closed };
-        let all: Vec<_> = ranges.into_iter().zip(ids).map(borrow).map(|one| Self(one, PhantomData)).collect();
-        wanted.iter().try_for_each(|one| block.wait_for_others(&one.range, true))?;
-        Ok(all)
+        let mut borrows = Vec::new();
+        for range in ranges {
+            borrows.push((block, buffer.in_block(range)?, true));
+        }
+        if let Some(from) = from {
+            borrows.push((from.buffer.block(), from.in_block()?, false));
+        }
+        let mut all = Borrow::all(borrows)?;
+        let read = from.and_then(|_| all.pop()).map(|borrow| ReadAccess(borrow, PhantomData));
+        Ok((all.into_iter().map(|borrow| Self(borrow, PhantomData)).collect(), read))
     }
 
     pub(crate) fn block(&self) -> &Block {

@@ -159,7 +159,7 @@ impl BorrowTable {
         kind: Use,
         wanted: &[Wanted],
         ids: &mut [u64],
-        wait: impl Fn(&dyn Fn(Duration) -> bool) -> Result<(), E>,
+        wait: impl Fn(&(dyn Fn(Duration) -> bool + Sync)) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut ticket = Ticket { table: self, number: None };
         loop {
@@ -384,7 +384,7 @@ mod tests {
     /// Enters, and waits for others.
     fn wait(table: &BorrowTable, kind: Use, range: Range<usize>, writes: bool) -> Result<u64, Conflict> {
         let mut id = [0];
-        let patiently = |wait: &dyn Fn(Duration) -> bool| {
+        let patiently = |wait: &(dyn Fn(Duration) -> bool + Sync)| {
             while !wait(Duration::from_millis(10)) {}
             Ok(())
         };

@@ -9,7 +9,7 @@ use crate::{Error, Result};
 
 type WaitForEvent = fn(&Event) -> Result<()>;
 /// Waits for an operation of another thread through its argument, which does so for a time and returns whether the wait is over.
-type WaitForOperation = fn(&dyn Fn(Duration) -> bool) -> Result<()>;
+type WaitForOperation = fn(&(dyn Fn(Duration) -> bool + Sync)) -> Result<()>;
 
 static WAIT: ForkOnce<(WaitForEvent, WaitForOperation)> = ForkOnce::new();
 
@@ -50,7 +50,7 @@ pub fn wait_for_others_with(event: WaitForEvent, operation: WaitForOperation) ->
 }
 
 /// Waits for host code of another thread.
-pub(super) fn for_operation(wait: &dyn Fn(Duration) -> bool) -> Result<()> {
+pub(super) fn for_operation(wait: &(dyn Fn(Duration) -> bool + Sync)) -> Result<()> {
     match WAIT.get() {
         Some((_, operation)) => operation(wait),
         None => {

@@ -1,4 +1,4 @@
-//! Kernels on a queue: from Python's arguments to transfers under way.
+//! Kernels on a queue: from Python's arguments to operations under way.
 
 use pyo3::prelude::*;
 use usm_array::usm_core::{Error as CoreError, ExecutionRange, NdRange, Queue, Range};

@@ -177,15 +177,10 @@ impl SyclQueue {
         py: Python<'_>,
         dependent_events: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<SyclEvent> {
-        let (events, mut after) = match dependent_events {
-            Some(asked) => event::events("dependent_events", asked)?,
-            None => (Vec::new(), Vec::new()),
-        };
-        if events.is_empty() || self.queue.properties().in_order {
-            after.extend(flight::earlier(py, &self.queue, true));
-        }
+        let events =
+            dependent_events.map_or(Ok(Vec::new()), |asked| event::events("dependent_events", asked))?;
         let barrier = py.detach(|| self.queue.barrier(&events)).or_raise()?;
-        Ok(SyclEvent::after(barrier, after))
+        Ok(SyclEvent::from_event(barrier))
     }
 
     /// Copy `count` bytes from `src` to `dest`, each USM memory or an object with the buffer protocol, and wait. On an in-order

@@ -1,8 +1,8 @@
-//! The operations of a queue: from Python's operands to transfers under way.
+//! The operations of a queue: from Python's operands to operations under way.
 
 use pyo3::prelude::*;
-use usm_array::usm_core::Queue;
-use usm_array::usm_memory::{self, Dependency, HostMemory, HostMemoryMut, Transfer, UsmBuffer};
+use usm_array::usm_core::{Event, Queue};
+use usm_array::usm_memory::{self, Completion, HostMemory, HostMemoryMut, UsmBuffer};
 
 use crate::buffer_import::HostBytes;
 use crate::errors::{OrRaise, ToPyErr, wrong_type};
@@ -10,7 +10,7 @@ use crate::flight::{self, Flight};
 use crate::interface::import::array_if_usm;
 use crate::interrupt;
 use crate::memory::{copy_host_bytes, span_of};
-use crate::sycl::event::{self, SyclEvent, dependencies};
+use crate::sycl::event::{self, SyclEvent};
 
 /// Bytes of a Python buffer that a transfer keeps.
 struct KeptBytes {
@@ -90,21 +90,21 @@ pub(super) fn come_before(
     py: Python<'_>,
     queue: &Queue,
     asked: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Vec<Dependency>> {
-    let mut after = dependencies("dEvents", asked)?;
+) -> PyResult<Vec<Event>> {
+    let mut after = asked.map_or(Ok(Vec::new()), |asked| event::events("dEvents", asked))?;
     py.detach(flight::sweep);
     if queue.properties().in_order {
-        after.extend(flight::earlier(py, queue, false));
+        after.extend(flight::earlier(py, queue));
     }
     Ok(after)
 }
 
-/// Submits a transfer after the given events, and in an in-order queue after all earlier operations.
+/// Submits an operation after the given events, and in an in-order queue after all earlier operations.
 fn submit<H: Send + 'static>(
     py: Python<'_>,
     queue: &Queue,
     asked: Option<&Bound<'_, PyAny>>,
-    start: impl FnOnce(&[Dependency]) -> usm_memory::Result<Transfer<H>> + Send,
+    start: impl FnOnce(&[Event]) -> usm_memory::Result<Completion<H>> + Send,
 ) -> PyResult<SyclEvent> {
     let after = come_before(py, queue, asked)?;
     let launched = Flight::launch(py, queue, || start(&after));
@@ -141,8 +141,7 @@ pub(super) fn memcpy(
             submit(py, queue, events, |after| Ok(from.copy_to_owned_async(bytes, 0, after)?))
         }
         (None, None) => {
-            let mut before =
-                events.map_or(PyResult::Ok(Vec::new()), |asked| Ok(event::events("dEvents", asked)?.0))?;
+            let mut before = events.map_or(Ok(Vec::new()), |asked| event::events("dEvents", asked))?;
             if queue.properties().in_order {
                 before.push(py.detach(|| queue.barrier(&[])).or_raise()?);
             }

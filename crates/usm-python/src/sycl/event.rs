@@ -5,7 +5,6 @@ use std::sync::Arc;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use usm_array::usm_core::{self, Error, Event, EventStatus, ProfilingTimes};
-use usm_array::usm_memory::Dependency;
 
 use super::awaited::Awaited;
 use super::enums;
@@ -37,8 +36,6 @@ use crate::number::sequence;
 pub struct SyclEvent {
     /// The event whose completion is that of the operation.
     events: Vec<Event>,
-    /// The order for a following operation.
-    dependencies: Vec<Dependency>,
     flight: Option<Arc<Flight>>,
 }
 
@@ -46,23 +43,16 @@ impl SyclEvent {
     /// Wraps an event without its operands. The submitter keeps them.
     #[must_use]
     pub fn from_event(event: Event) -> Self {
-        Self::after(event, Vec::new())
-    }
-
-    /// An operation without operands, and what it comes after.
-    pub(crate) fn after(event: Event, mut dependencies: Vec<Dependency>) -> Self {
-        dependencies.push(event.clone().into());
-        Self { events: vec![event], dependencies, flight: None }
+        Self { events: vec![event], flight: None }
     }
 
     /// An operation that is complete.
     pub(crate) fn complete() -> Self {
-        Self { events: Vec::new(), dependencies: Vec::new(), flight: None }
+        Self { events: Vec::new(), flight: None }
     }
 
     pub(crate) fn of_flight(flight: Arc<Flight>) -> Self {
-        let (events, dependencies) = (flight.events().to_vec(), vec![flight.dependency().clone()]);
-        Self { events, dependencies, flight: Some(flight) }
+        Self { events: flight.events().to_vec(), flight: Some(flight) }
     }
 
     /// The events after which the operation is complete: one at most, unless it had nothing to do.
@@ -79,12 +69,11 @@ impl SyclEvent {
 }
 
 /// What an operation comes after: a list or tuple of events. Events of dpctl, which do not tell their context, are waited for.
-pub(crate) fn dependencies(name: &str, argument: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Dependency>> {
-    let Some(argument) = argument else { return Ok(Vec::new()) };
+pub(crate) fn events(name: &str, argument: &Bound<'_, PyAny>) -> PyResult<Vec<Event>> {
     let mut found = Vec::new();
     for item in sequence(name, argument)? {
         if let Ok(event) = item.cast::<SyclEvent>() {
-            found.extend_from_slice(&event.get().dependencies);
+            found.extend_from_slice(&event.get().events);
             continue;
         }
         let (py, class) = (item.py(), item.get_type());
@@ -94,14 +83,6 @@ pub(crate) fn dependencies(name: &str, argument: Option<&Bound<'_, PyAny>>) -> P
         item.call_method0(intern!(py, "wait"))?;
     }
     Ok(found)
-}
-
-/// The events of an argument, as for `dependencies`, and what they come after.
-pub(crate) fn events(name: &str, argument: &Bound<'_, PyAny>) -> PyResult<(Vec<Event>, Vec<Dependency>)> {
-    let after = dependencies(name, Some(argument))?;
-    let items = sequence(name, argument)?;
-    let ours = items.iter().filter_map(|item| item.cast::<SyclEvent>().ok());
-    Ok((ours.flat_map(|event| event.get().events.clone()).collect(), after))
 }
 
 #[pymethods]

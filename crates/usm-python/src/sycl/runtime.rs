@@ -21,7 +21,7 @@ pub(crate) fn get(py: Python<'_>) -> PyResult<&'static Runtime> {
     RUNTIME
         .get_or_try_init(|| {
             around_waits_in_drops(detached);
-            wait_for_others_with(interrupt::wait_in_guard);
+            wait_for_others_with(interrupt::wait_in_guard, interrupt::wait_for_operation);
             interrupt::finish_at_exit(py)?;
             let roots: Vec<(String, String)> = py.import("usm._locate")?.call_method0("roots")?.extract()?;
             let options = roots

@@ -87,7 +87,7 @@ impl Consumer {
 /// The tensor, after work that others have submitted is complete: then it does not matter which queue the consumer uses.
 pub(super) fn settled(array: &UsmArray, options: &DlpackExport<'_>) -> usm_array::Result<ManagedTensor> {
     if !array.is_empty() {
-        drop(array.buffer().read_range(array.byte_range())?);
+        drop(array.buffer().read_access(array.byte_range())?);
     }
     array.to_dlpack(options)
 }
