@@ -51,7 +51,7 @@ const KNOWN_ABIS: [c_uint; 2] = [0x0100_0009, 0x0200_0000];
 const _: () = assert!(size_of::<ffi::PyObject>() >= 2 * size_of::<usize>());
 
 /// What is used of NumPy's table.
-struct Table {
+struct NumpyTable {
     /// Invariant N1: `PyArray_New` of a NumPy whose ABI is known.
     new: New,
     /// Invariant N4: `PyArray_SetBaseObject` of the same NumPy.
@@ -61,14 +61,14 @@ struct Table {
 }
 
 // SAFETY: functions and a class, used with the interpreter attached.
-unsafe impl Send for Table {}
+unsafe impl Send for NumpyTable {}
 // SAFETY: as for Send.
-unsafe impl Sync for Table {}
+unsafe impl Sync for NumpyTable {}
 
-impl Table {
+impl NumpyTable {
     /// `None` where NumPy has another ABI, or hides its table.
     fn get(py: Python<'_>) -> PyResult<Option<&'static Self>> {
-        static TABLE: ForkOnce<Option<Table>> = ForkOnce::new();
+        static TABLE: ForkOnce<Option<NumpyTable>> = ForkOnce::new();
         TABLE.get_or_try_init(|| Self::find(py)).map(Option::as_ref)
     }
 
@@ -140,7 +140,7 @@ struct NewArray<'py> {
 impl<'py> NewArray<'py> {
     /// `len_bytes` is what all elements take. `None` where `numpy.empty` has to make it.
     fn new(py: Python<'py>, dtype: Dtype, shape: &[usize], len_bytes: usize) -> PyResult<Option<Self>> {
-        let Some(table) = Table::get(py)? else { return Ok(None) };
+        let Some(table) = NumpyTable::get(py)? else { return Ok(None) };
         let (Ok(ndim), class) = (c_int::try_from(shape.len()), table.array_type.as_ptr()) else {
             return Ok(None);
         };
@@ -190,7 +190,7 @@ where
 /// `None` where `numpy.asarray` has to make it.
 pub(crate) fn view<'py>(owner: &Bound<'py, PyAny>, array: &UsmArray) -> PyResult<Option<Bound<'py, PyAny>>> {
     let py = owner.py();
-    let Some(table) = Table::get(py)? else { return Ok(None) };
+    let Some(table) = NumpyTable::get(py)? else { return Ok(None) };
     let (Ok(ndim), Some(type_number)) = (c_int::try_from(array.ndim()), type_number(array.dtype())) else {
         return Ok(None);
     };

@@ -21,7 +21,7 @@ const SMALL_BLOCK_BYTES: usize = 1 << 10;
 const PART_BYTES: usize = 512 << 10;
 
 #[repr(align(64))]
-struct Block<const BYTES: usize>([u8; BYTES]);
+struct AlignedBytes<const BYTES: usize>([u8; BYTES]);
 
 #[derive(Clone, Copy)]
 struct Target(*mut u8);
@@ -93,7 +93,7 @@ unsafe fn produce_part<T: Element, F: Fn(usize, &mut [T]), const BYTES: usize>(
     let itemsize = size_of::<T>();
     // The same function twice: what it does is inlined and compiled for the registers that there are.
     let compute: unsafe fn(&F, usize, &mut [T]) = if has_avx2() { compute_avx2 } else { compute_any };
-    let mut block = Block([0; BYTES]);
+    let mut block = AlignedBytes([0; BYTES]);
     let buffer: &mut [T] = elements_of_mut(&mut block.0).unwrap_or_default(); // whole and aligned
     for start in part.clone().step_by(BYTES / itemsize) {
         let elements = &mut buffer[..(part.end - start).min(BYTES / itemsize)];

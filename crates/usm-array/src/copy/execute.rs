@@ -11,7 +11,7 @@ use super::overlap;
 use super::place::{Place, lock, lock_for_queue};
 use super::plan::{CopyPlan, Side};
 use super::submit::submit;
-use super::{host, staged, task};
+use super::{host, host_task, staged};
 use crate::array::UsmArray;
 use crate::dtype::{Casting, Dtype};
 use crate::error::Result;
@@ -55,9 +55,9 @@ pub(super) unsafe fn execute(plan: CopyPlan, cast: Cast, to: Place<'_>, from: Pl
             // SAFETY: the caller's promises.
             unsafe { through_host(&plan, cast, to, from) }
         }
-        Executor::Task(queue) => {
+        Executor::HostTask(queue) => {
             // SAFETY: as for host code; the queue reaches both.
-            let copy = |dst, src, after: &[_]| unsafe { task::copy(queue, plan, cast, dst, src, after) };
+            let copy = |dst, src, after: &[_]| unsafe { host_task::copy(queue, plan, cast, dst, src, after) };
             // SAFETY: 1. Elements of both sides, after the events. 2. The queue reaches them.
             unsafe { submit(queue, to, from, copy) }
         }

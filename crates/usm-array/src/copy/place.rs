@@ -41,7 +41,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// Whether tasks of a queue reach the memory.
+    /// Whether host tasks of a queue reach the memory.
     pub(super) fn is_for_tasks_of(self, queue: &Queue) -> bool {
         self.device().is_none_or(|array| array.buffer().context() == queue.context())
     }

@@ -7,13 +7,13 @@ type Squares<W> = unsafe fn(*mut W, usize, *const W, &[isize], usize);
 
 /// How words are transposed, chosen once for many blocks.
 #[derive(Clone, Copy)]
-pub(super) struct Kernel<W> {
+pub(super) struct MicroKernel<W> {
     // W1. So many rows and columns at a time, by a function that the processor can execute.
     squares: Option<(usize, usize, Squares<W>)>,
     stride: isize,
 }
 
-impl<W: Word> Kernel<W> {
+impl<W: Word> MicroKernel<W> {
     /// For columns that are so many words apart in the source.
     pub(super) fn new(stride: isize) -> Self {
         #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
@@ -37,7 +37,7 @@ pub(super) unsafe fn load<W: Word>(
     pitch: usize,
     src: *const W,
     rows: &[isize],
-    kernel: Kernel<W>,
+    kernel: MicroKernel<W>,
     count: usize,
 ) {
     let stride = kernel.stride;
@@ -194,7 +194,7 @@ mod tests {
         let mut found = vec![value(77); pitch * count];
         let mut expected = found.clone();
         // SAFETY: sources and buffers were made large enough for just this.
-        unsafe { load(found.as_mut_ptr(), pitch, source.as_ptr(), &starts, Kernel::new(stride), count) };
+        unsafe { load(found.as_mut_ptr(), pitch, source.as_ptr(), &starts, MicroKernel::new(stride), count) };
         // SAFETY: sources and buffers were made large enough for just this.
         unsafe { load_words(expected.as_mut_ptr(), pitch, source.as_ptr(), &starts, stride, 0..count) };
         assert_eq!(found, expected);

@@ -10,7 +10,7 @@ use std::arch::x86_64::{
 use usm_memory::usm_core::bulk::{has_avx2, stream::LINE_BYTES};
 
 use super::row::Word;
-use super::store::{BLOCK_BYTES, Block, Store};
+use super::store::{BLOCK_BYTES, StackBlock, Store};
 use crate::copy::cast::Cast;
 use crate::copy::plan::{Tiles, for_each_step};
 
@@ -30,19 +30,19 @@ pub(super) struct Narrow {
     //     in the source.
     planes: usize,
     rows: usize,
-    to: Side,
-    from: Side,
+    to: Distances,
+    from: Distances,
 }
 
 /// How many elements planes and rows are apart. On one side the elements of a row lie side by side, and so do the rows; on the other
 /// side those of a plane do.
 #[derive(Clone, Copy)]
-struct Side {
+struct Distances {
     plane: isize,
     row: isize,
 }
 
-impl Side {
+impl Distances {
     fn is_in_planes(self) -> bool {
         self.row == 1
     }
@@ -68,8 +68,8 @@ impl Narrow {
         let (&[across], &[along]) = (&tiles.across[..], &tiles.along[..]) else { return None };
         // `across` is dense in the source and `along` in the target: one of them counts planes, the other one rows.
         let [planes, rows] = if across.count <= along.count { [across, along] } else { [along, across] };
-        let to = Side { plane: planes.dst, row: rows.dst };
-        let from = Side { plane: planes.src, row: rows.src };
+        let to = Distances { plane: planes.dst, row: rows.dst };
+        let from = Distances { plane: planes.src, row: rows.src };
         let packed = if to.is_in_planes() { from } else { to };
         let is_dense = across.src == 1 && along.dst == 1 && packed.row == planes.count.cast_signed();
         let is_fit = is_dense && planes.count <= MAX_PLANES && rows.count >= MIN_ROWS;
@@ -127,7 +127,7 @@ unsafe fn run<W: Word, const N: usize>(
         BLOCK_BYTES / size_of::<W>() / N / LINE_BYTES * LINE_BYTES
     };
     let mut store = Store::new(cast, stream);
-    let mut block: Block<{ MAX_PLANES * PLANE_BYTES }> = Block::new();
+    let mut block: StackBlock<{ MAX_PLANES * PLANE_BYTES }> = StackBlock::new();
     let block = block.as_mut_ptr().cast::<W>();
     for_each_step(&tiles.outer, |outer_dst, outer_src| {
         let target =
@@ -152,14 +152,14 @@ unsafe fn run<W: Word, const N: usize>(
         while row < rows {
             let count = if row < head { head.min(rows) } else { capacity.min(rows - row) };
             // SAFETY: rows of the plan, as above, into the block, which has place for so many; there is AVX2.
-            let load = |to: Side| unsafe {
+            let load = |to: Distances| unsafe {
                 transpose::<W, N, false>((block, to), (source(row), from), count, masks)
             };
             // The compiler knows where a block has its planes or rows.
             if to.is_in_planes() {
-                load(Side { plane: (PLANE_BYTES / size_of::<W>()).cast_signed(), row: 1 });
+                load(Distances { plane: (PLANE_BYTES / size_of::<W>()).cast_signed(), row: 1 });
             } else {
-                load(Side { plane: 1, row: N.cast_signed() });
+                load(Distances { plane: 1, row: N.cast_signed() });
             }
             let (runs, len) = if to.is_in_planes() { (N, count) } else { (1, count * N) };
             for plane in 0..runs {
@@ -197,7 +197,7 @@ fn masks<const N: usize>(itemsize: usize, is_split: bool) -> [[[u8; REGISTER_BYT
 }
 
 type Transpose<W, const N: usize> =
-    unsafe fn((*mut W, Side), (*const W, Side), usize, [[[u8; REGISTER_BYTES]; N]; N]);
+    unsafe fn((*mut W, Distances), (*const W, Distances), usize, [[[u8; REGISTER_BYTES]; N]; N]);
 
 /// Takes so many rows of `N` planes from one side to the other; `masks` are those of this direction.
 ///
@@ -210,8 +210,8 @@ type Transpose<W, const N: usize> =
 #[inline]
 #[target_feature(enable = "avx2")]
 unsafe fn transpose<W: Word, const N: usize, const STREAM: bool>(
-    (dst, to): (*mut W, Side),
-    (src, from): (*const W, Side),
+    (dst, to): (*mut W, Distances),
+    (src, from): (*const W, Distances),
     rows: usize,
     masks: [[[u8; REGISTER_BYTES]; N]; N],
 ) {

@@ -5,8 +5,8 @@
 
 use std::ptr;
 
-use super::row::{FAR_BYTES, Kernel, Plane, Word, kernel};
-use super::store::{Block, Store};
+use super::row::{FAR_BYTES, Plane, RowKernel, Word, kernel};
+use super::store::{StackBlock, Store};
 use crate::copy::cast::Cast;
 use crate::copy::plan::{CopyPlan, Loop, ONE, for_each_step};
 
@@ -56,7 +56,7 @@ unsafe fn in_blocks<W: Word>(plan: &CopyPlan, dense: usize, store: Store, dst: *
     let target = |at: isize| dst.wrapping_offset((plan.dst_start + at) * itemsize.cast_signed());
     let src = src.wrapping_offset(plan.src_start);
     let copy = kernel::<W>(Loop { dst: 1, ..row }, true);
-    let mut blocks = Blocks { store, block: Block::new(), capacity, filled: 0, dst };
+    let mut blocks = BlockWriter { store, block: StackBlock::new(), capacity, filled: 0, dst };
     if inside >= 2 {
         let (outer, run) = plan.loops.split_at(plan.loops.len() - inside);
         let (around, plane) = Plane::split(run);
@@ -82,9 +82,9 @@ unsafe fn in_blocks<W: Word>(plan: &CopyPlan, dense: usize, store: Store, dst: *
 }
 
 /// Words that come together in a block on their way into the target.
-struct Blocks {
+struct BlockWriter {
     store: Store,
-    block: Block,
+    block: StackBlock,
     // B1. At most `capacity`, the number of elements that the block holds. So many words are at its beginning, or downwards at its end.
     filled: usize,
     capacity: usize,
@@ -92,14 +92,14 @@ struct Blocks {
     dst: *mut u8,
 }
 
-impl Blocks {
+impl BlockWriter {
     /// Stores a row.
     ///
     /// # Safety
     /// 1. The words of the row are readable from `src`; `copy` is their kernel.
     /// 2. The elements of the row are writable from `dst`.
     /// 3. No byte is both read and written.
-    unsafe fn put_row<W: Word>(&mut self, row: Loop, copy: Kernel<W>, dst: *mut u8, src: *const W) {
+    unsafe fn put_row<W: Word>(&mut self, row: Loop, copy: RowKernel<W>, dst: *mut u8, src: *const W) {
         if row.src == 1 {
             // SAFETY: the caller's promises.
             return unsafe { self.store.put(dst, row.dst, src, row.count) };
@@ -126,7 +126,7 @@ impl Blocks {
     /// 1. The words of the plane are readable from `src`; `copy` is their kernel.
     /// 2. The run has place for them behind what is in the block, and is writable.
     /// 3. No byte is both read and written.
-    unsafe fn add<W: Word>(&mut self, Plane { mut rows, row }: Plane, copy: Kernel<W>, src: *const W) {
+    unsafe fn add<W: Word>(&mut self, Plane { mut rows, row }: Plane, copy: RowKernel<W>, src: *const W) {
         let size = rows.count * row.count;
         let is_down = rows.src < 0 && size > self.capacity;
         rows.dst = row.count.cast_signed();

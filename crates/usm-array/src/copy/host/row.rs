@@ -45,10 +45,10 @@ impl Plane {
 /// 1. The word is writable there from the first address.
 /// 2. The word is readable there from the second address; all of them are part of one allocation.
 /// 3. No word that is written has a byte in common with one that is read.
-pub(super) type Kernel<W> = unsafe fn(Plane, *mut W, *const W);
+pub(super) type RowKernel<W> = unsafe fn(Plane, *mut W, *const W);
 
 /// The kernel for such rows; `is_far` says that the source is probably in no cache.
-pub(super) fn kernel<W: Word>(row: Loop, is_far: bool) -> Kernel<W> {
+pub(super) fn kernel<W: Word>(row: Loop, is_far: bool) -> RowKernel<W> {
     match (row.dst, row.src, row.count) {
         (1, 1, 2) => short::<W, 2>,
         (1, 1, 3) => short::<W, 3>,
@@ -73,7 +73,7 @@ pub(super) fn kernel<W: Word>(row: Loop, is_far: bool) -> Kernel<W> {
 }
 
 /// # Safety
-/// Those of [`Kernel`] for rows of `N` words without gaps on either side.
+/// Those of [`RowKernel`] for rows of `N` words without gaps on either side.
 unsafe fn short<W: Word, const N: usize>(plane: Plane, dst: *mut W, src: *const W) {
     let rows = plane.rows;
     for i in 0..rows.count.cast_signed() {
@@ -86,7 +86,7 @@ unsafe fn short<W: Word, const N: usize>(plane: Plane, dst: *mut W, src: *const 
 }
 
 /// # Safety
-/// Those of [`Kernel`] for rows without gaps on either side.
+/// Those of [`RowKernel`] for rows without gaps on either side.
 unsafe fn dense<W: Word, const SHORT: usize>(plane: Plane, dst: *mut W, src: *const W) {
     let len_bytes = plane.row.count * size_of::<W>();
     for i in 0..plane.rows.count.cast_signed() {
@@ -122,7 +122,7 @@ pub(super) unsafe fn run<const SHORT: usize>(dst: *mut u8, src: *const u8, len_b
 }
 
 /// # Safety
-/// Those of [`Kernel`] for rows of one word of the source.
+/// Those of [`RowKernel`] for rows of one word of the source.
 unsafe fn repeat<W: Word>(Plane { rows, row }: Plane, dst: *mut W, src: *const W) {
     for i in 0..rows.count.cast_signed() {
         let to = dst.wrapping_offset(i * rows.dst);
@@ -136,7 +136,7 @@ unsafe fn repeat<W: Word>(Plane { rows, row }: Plane, dst: *mut W, src: *const W
 }
 
 /// # Safety
-/// Those of [`Kernel`] for rows without gaps in the target, whose words are so far apart in the source.
+/// Those of [`RowKernel`] for rows without gaps in the target, whose words are so far apart in the source.
 #[inline(always)]
 unsafe fn steps<W: Word, const STRIDE: isize>(plane: Plane, dst: *mut W, src: *const W) {
     let row = Loop { dst: 1, src: STRIDE, ..plane.row };
@@ -153,7 +153,7 @@ unsafe fn avx2_steps<W: Word, const STRIDE: isize>(plane: Plane, dst: *mut W, sr
 }
 
 /// # Safety
-/// Those of [`Kernel`] for rows of any strides.
+/// Those of [`RowKernel`] for rows of any strides.
 #[inline(always)]
 unsafe fn strided<W: Word>(Plane { rows, row }: Plane, dst: *mut W, src: *const W) {
     for i in 0..rows.count.cast_signed() {

@@ -19,9 +19,9 @@ const SHORT_BYTES: usize = 128;
 
 /// Memory for a block of `N` bytes, on the stack and uninitialised.
 #[repr(C, align(64))]
-pub(super) struct Block<const N: usize = BLOCK_BYTES>([MaybeUninit<u8>; N]);
+pub(super) struct StackBlock<const N: usize = BLOCK_BYTES>([MaybeUninit<u8>; N]);
 
-impl<const N: usize> Block<N> {
+impl<const N: usize> StackBlock<N> {
     pub(super) const fn new() -> Self {
         Self([MaybeUninit::uninit(); N])
     }
@@ -36,12 +36,12 @@ impl<const N: usize> Block<N> {
 pub(super) struct Store {
     cast: Cast,
     stream: bool,
-    block: Block,
+    block: StackBlock,
 }
 
 impl Store {
     pub(super) fn new(cast: Cast, stream: bool) -> Self {
-        Self { cast, stream, block: Block::new() }
+        Self { cast, stream, block: StackBlock::new() }
     }
 
     /// Bytes of an element of the target.

@@ -246,7 +246,7 @@ pub(super) unsafe fn submit(
 ) -> Result<RawEvent> {
     // SAFETY: O1: the handle is live (1).
     let kernel = unsafe { CudaKernel::get(kernel) };
-    let Shape { blocks, threads } = Shape::new(range, kernel.info.work_group_size)?;
+    let LaunchShape { blocks, threads } = LaunchShape::new(range, kernel.info.work_group_size)?;
     let has_local = kernel.check(arguments)?;
     let (placed, shared_bytes) = if has_local { with_offsets(arguments) } else { (Vec::new(), 0) };
     let arguments = if has_local { &placed } else { arguments };
@@ -290,12 +290,12 @@ pub(super) unsafe fn submit(
 
 /// Blocks of a grid and threads of a block, along x, y and z.
 #[derive(Debug, PartialEq, Eq)]
-struct Shape {
+struct LaunchShape {
     blocks: [u32; 3],
     threads: [u32; 3],
 }
 
-impl Shape {
+impl LaunchShape {
     /// The last dimension of a range is x.
     fn new(range: &ExecutionRange, max_threads: usize) -> Result<Self> {
         let global = xyz(&range.global());
@@ -350,11 +350,11 @@ fn threads_of(global: [usize; 3], max_threads: usize) -> [usize; 3] {
 
 #[cfg(test)]
 mod tests {
-    use super::{Shape, jit_options};
+    use super::{LaunchShape, jit_options};
     use crate::{ExecutionRange, NdRange};
 
     fn shape(range: impl Into<ExecutionRange>) -> ([u32; 3], [u32; 3]) {
-        let Shape { blocks, threads } = Shape::new(&range.into(), 1024).unwrap();
+        let LaunchShape { blocks, threads } = LaunchShape::new(&range.into(), 1024).unwrap();
         (blocks, threads)
     }
 
@@ -371,7 +371,7 @@ mod tests {
         assert_eq!(shape(1009), ([1009, 1, 1], [1, 1, 1]));
         assert_eq!(shape([512, 6, 32]), ([1, 1, 512], [32, 6, 1]));
         assert_eq!(shape([7, 1, 8]), ([1, 1, 1], [8, 1, 7]));
-        let small = Shape::new(&1024.into(), 96).unwrap();
+        let small = LaunchShape::new(&1024.into(), 96).unwrap();
         assert_eq!(small.threads, [64, 1, 1]);
     }
 
@@ -384,7 +384,7 @@ mod tests {
             (NdRange::new([128, 1, 1], [128, 1, 1]).into(), "of at most 64 work-items"),
         ];
         for (range, reason) in refused {
-            let error = Shape::new(&range, 1024).unwrap_err().to_string();
+            let error = LaunchShape::new(&range, 1024).unwrap_err().to_string();
             assert!(error.contains(reason) && error.contains(&range.to_string()), "{error}");
         }
         assert_eq!(shape([65_535 * 2, 1]).0, [1, 65_535 * 2 / 255, 1], "more than one thread along y");

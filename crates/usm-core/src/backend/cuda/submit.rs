@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::capture::{Capture, NOT_RECORDED, OUTSIDE, refused};
-use super::context::Found;
+use super::context::AddressFacts;
 use super::device::Current;
 use super::driver::{Address, Code, ContextHandle};
 use super::event::{CudaEvent, Started};
@@ -211,7 +211,7 @@ fn is_shared(current: &Current<'_>, address: usize) -> bool {
 }
 
 /// The primary context of memory of a device of the queue's context.
-fn context_of(queue: &CudaQueue, found: &Found) -> Result<ContextHandle> {
+fn context_of(queue: &CudaQueue, found: &AddressFacts) -> Result<ContextHandle> {
     let device = queue.context.device(found.ordinal).unwrap_or(&queue.device);
     Ok(device.enter()?.context())
 }
@@ -224,7 +224,7 @@ fn check_operand(
     operation: &'static str,
     address: usize,
     len_bytes: usize,
-) -> Result<Option<Found>> {
+) -> Result<Option<AddressFacts>> {
     let Some(found) = current.find(address) else { return Ok(None) };
     if found.kind == UsmKind::Device && queue.context.device(found.ordinal).is_none() {
         return Err(Error::OtherContext {

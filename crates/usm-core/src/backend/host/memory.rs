@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-use super::arena::{Arena, Extent};
+use super::arena::{Arena, BlockExtent};
 use super::device::SimulatedDevice;
-use super::job::Operand;
+use super::job::JobMemory;
 use super::queue::HostQueue;
 use crate::{Error, PointerInfo, Result, UsmKind};
 
@@ -17,11 +17,11 @@ const HUGE_PAGE_BYTES: usize = 2 * 1024 * 1024;
 #[derive(Debug)]
 enum Storage {
     Heap,
-    Arena(Extent),
+    Arena(BlockExtent),
 }
 
 #[derive(Debug)]
-struct Block {
+struct LiveBlock {
     len_bytes: usize,
     kind: UsmKind,
     context: u64,
@@ -35,9 +35,9 @@ struct Block {
 #[derive(Debug)]
 pub(super) struct Memory {
     /// Invariant B1: the key is the address of a live block in the storage that the value names.
-    blocks: BTreeMap<usize, Block>,
+    blocks: BTreeMap<usize, LiveBlock>,
     /// Blocks that were freed while jobs used them. Their memory goes back when those are complete: until then nobody else gets it.
-    freed_in_use: Vec<(usize, Block)>,
+    freed_in_use: Vec<(usize, LiveBlock)>,
     /// Reserved at the first device allocation.
     arena: Option<Arena>,
     arena_bytes: usize,
@@ -68,7 +68,7 @@ impl Memory {
             return None;
         };
         let device = Arc::clone(device);
-        let block = Block { len_bytes, kind, context, device, storage, in_use: None };
+        let block = LiveBlock { len_bytes, kind, context, device, storage, in_use: None };
         self.blocks.insert(address.expose_provenance().get(), block);
         Some(address)
     }
@@ -111,7 +111,7 @@ impl Memory {
         }
     }
 
-    fn give_back(&mut self, address: usize, block: Block) {
+    fn give_back(&mut self, address: usize, block: LiveBlock) {
         block.device.unreserve(block.len_bytes as u64);
         match (block.storage, &mut self.arena) {
             // SAFETY: B1: from the C allocator, out of the table, and no job uses it any more.
@@ -132,7 +132,7 @@ impl Memory {
         self.block_at(address, context).map(|(_, block)| Arc::clone(&block.device))
     }
 
-    fn block_at(&self, address: usize, context: u64) -> Option<(usize, &Block)> {
+    fn block_at(&self, address: usize, context: u64) -> Option<(usize, &LiveBlock)> {
         let (&start, block) = self.blocks.range(..=address).next_back()?;
         (block.context == context && address - start < block.len_bytes).then_some((start, block))
     }
@@ -146,11 +146,11 @@ impl Memory {
         len_bytes: usize,
         allows_host: bool,
         queue: &HostQueue,
-    ) -> Result<Operand> {
+    ) -> Result<JobMemory> {
         let start = address.addr();
         let unreachable = || Error::Unreachable { operation, address: start, len_bytes };
         if len_bytes == 0 {
-            return Ok(Operand { bytes: address, _in_use: None });
+            return Ok(JobMemory { bytes: address, _in_use: None });
         }
         let block = self.blocks.range_mut(..=start).next_back();
         let Some((offset, block)) = block
@@ -158,7 +158,7 @@ impl Memory {
             .filter(|(offset, block)| *offset < block.len_bytes)
         else {
             let is_protected = self.arena.as_ref().is_some_and(|arena| arena.contains(start));
-            let host = Operand { bytes: address, _in_use: None };
+            let host = JobMemory { bytes: address, _in_use: None };
             return if allows_host && !is_protected { Ok(host) } else { Err(unreachable()) };
         };
         // Host code reaches the memory: for another context it is host memory, as it is for a SYCL runtime.
@@ -179,11 +179,11 @@ impl Memory {
             _ => Some(address),
         };
         let in_use = Some(Arc::clone(block.in_use.get_or_insert_default()));
-        Ok(Operand { bytes: bytes.ok_or_else(unreachable)?, _in_use: in_use })
+        Ok(JobMemory { bytes: bytes.ok_or_else(unreachable)?, _in_use: in_use })
     }
 }
 
-impl Block {
+impl LiveBlock {
     fn is_in_use(&mut self) -> bool {
         // `get_mut` also makes what the jobs wrote happen before what comes next.
         self.in_use.as_mut().is_some_and(|sign| Arc::get_mut(sign).is_none())

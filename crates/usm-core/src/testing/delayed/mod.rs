@@ -6,8 +6,8 @@ use std::num::NonZeroUsize;
 use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use self::schedule::{DelayedOperation, Schedule};
 pub use self::schedule::{EarlyRelease, Released};
-use self::schedule::{Operation, Schedule};
 use super::Call;
 use super::call::signatures::*;
 use crate::Error;
@@ -83,7 +83,7 @@ impl DelayedBackend {
     }
 
     /// Runs one operation and waits for its completion.
-    fn run(&self, schedule: &mut Schedule, operation: Operation) {
+    fn run(&self, schedule: &mut Schedule, operation: DelayedOperation) {
         let queue = operation.queue;
         let submitted = match operation.call {
             Call::Memcpy { dst, src, len_bytes, .. } => {

@@ -24,10 +24,10 @@ use crate::held::with_interpreter;
 use crate::objects::UsmNdarray;
 use crate::sycl::runtime;
 
-struct Table(DLPackExchangeAPI);
+struct ExchangeTable(DLPackExchangeAPI);
 
 // SAFETY: never changed, and its functions may be called on any thread that is attached.
-unsafe impl Sync for Table {}
+unsafe impl Sync for ExchangeTable {}
 
 /// A pointer, or a struct of pointers, that is handed to where it is looked at.
 struct Carried<T>(T);
@@ -43,7 +43,7 @@ impl<T: Copy> Carried<T> {
     }
 }
 
-static TABLE: Table = Table(DLPackExchangeAPI {
+static TABLE: ExchangeTable = ExchangeTable(DLPackExchangeAPI {
     header: DLPackExchangeAPIHeader { version: VERSION, prev_api: ptr::null_mut() },
     managed_tensor_allocator: Some(allocate),
     managed_tensor_from_py_object_no_sync: Some(from_object),

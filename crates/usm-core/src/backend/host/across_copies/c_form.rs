@@ -107,26 +107,26 @@ impl<T: Copy> CForm for Vec<T> {
 
 /// A result; an error is its text.
 #[repr(C)]
-pub(super) enum Outcome<T> {
+pub(super) enum CResult<T> {
     Done(T),
     Failed(Owned<u8>),
 }
 
 impl<T: CForm> CForm for Result<T> {
-    type C = Outcome<T::C>;
+    type C = CResult<T::C>;
 
-    fn into_c(self) -> Outcome<T::C> {
+    fn into_c(self) -> CResult<T::C> {
         match self {
-            Ok(value) => Outcome::Done(value.into_c()),
-            Err(error) => Outcome::Failed(error.to_string().into_bytes().into_c()),
+            Ok(value) => CResult::Done(value.into_c()),
+            Err(error) => CResult::Failed(error.to_string().into_bytes().into_c()),
         }
     }
 
-    unsafe fn from_c(c: Outcome<T::C>) -> Self {
+    unsafe fn from_c(c: CResult<T::C>) -> Self {
         match c {
             // SAFETY: as for the result (1).
-            Outcome::Done(value) => Ok(unsafe { T::from_c(value) }),
-            Outcome::Failed(text) => {
+            CResult::Done(value) => Ok(unsafe { T::from_c(value) }),
+            CResult::Failed(text) => {
                 // SAFETY: as for the result (1).
                 let text = unsafe { Vec::from_c(text) };
                 Err(Error::OfSharedHost { text: String::from_utf8_lossy(&text).into_owned() })
@@ -137,22 +137,22 @@ impl<T: CForm> CForm for Result<T> {
 
 /// Facts about an address. The length is 0 for an address that is not USM.
 #[repr(C)]
-pub(super) struct Found {
+pub(super) struct CPointerInfo {
     kind: UsmKind,
     start: usize,
     len_bytes: usize,
 }
 
 impl CForm for Option<PointerInfo> {
-    type C = Found;
+    type C = CPointerInfo;
 
-    fn into_c(self) -> Found {
+    fn into_c(self) -> CPointerInfo {
         let kind = self.map_or(UsmKind::Host, |info| info.kind);
         let (start, len_bytes) = self.and_then(|info| info.block).unwrap_or((0, 0));
-        Found { kind, start, len_bytes }
+        CPointerInfo { kind, start, len_bytes }
     }
 
-    unsafe fn from_c(c: Found) -> Self {
+    unsafe fn from_c(c: CPointerInfo) -> Self {
         (c.len_bytes > 0).then(|| PointerInfo::new(c.kind, Some((c.start, c.len_bytes))))
     }
 }

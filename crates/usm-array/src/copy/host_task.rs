@@ -1,4 +1,4 @@
-//! Host code in a task of a queue: the host backend protects its device memory, and runs tasks where that is open
+//! Copies and fills as host tasks: the host backend protects its device memory, and runs host tasks where that is open
 
 use usm_memory::usm_core::{Event, HostTask, Queue, Result as CoreResult, TaskMemory};
 
@@ -7,7 +7,7 @@ use super::host;
 use super::plan::{CopyPlan, Side};
 use crate::dtype::MAX_ITEMSIZE_BYTES;
 
-/// Carries out a plan in a task of a queue that runs such, after the events.
+/// Carries out a plan as a host task of a queue that runs such, after the events.
 ///
 /// # Safety
 /// Those of [`host::execute`], until the event is complete; the bytes between the elements of a side are memory, too: USM of the queue's
@@ -34,7 +34,7 @@ pub(super) unsafe fn copy(
     unsafe { queue.host_task(&[to, from], task, after) }
 }
 
-/// Sets the elements of the target of a plan to one value, in a task of a queue that runs such, after the events. The plan reads the element
+/// Sets the elements of the target of a plan to one value, as a host task of a queue that runs such, after the events. The plan reads the element
 /// with displacement 0 of its source only.
 ///
 /// # Safety
