@@ -139,9 +139,9 @@ struct SharedWork<F> {
     threads: usize,
     work: F,
     // Each thread begins with a range of parts of its own, the same one in one copy after the other: its cache has the memory.
-    // T2. For each range the number of its next part, which is counted up without an end.
+    // Invariant T2: For each range the number of its next part, which is counted up without an end.
     next: Vec<Counter>,
-    // T1. At least the number of threads that work on a part: a thread is counted before it takes one.
+    // Invariant T1: At least the number of threads that work on a part: a thread is counted before it takes one.
     busy: Counter,
     has_panicked: AtomicBool,
     lock: Mutex<()>,

@@ -72,7 +72,7 @@ impl Current<'_> {
             (&raw mut start).cast(),
             (&raw mut len_bytes).cast(),
         ];
-        // SAFETY: D1; as many attributes as values, each of the type that the header names. The driver answers for any address.
+        // SAFETY: DR1; as many attributes as values, each of the type that the header names. The driver answers for any address.
         let code = unsafe {
             (self.cuPointerGetAttributes)(5, attributes.as_ptr(), values.as_mut_ptr(), address as u64)
         };

@@ -204,28 +204,31 @@ impl Drop for Memory {
     }
 }
 
+/// A block of the C allocator.
+///
+/// Invariant LC3: the allocator gives aligned memory of the asked length, which is this caller's alone.
 fn allocate_heap(len_bytes: usize, align_bytes: usize) -> Option<NonNull<u8>> {
     // Large blocks start at a huge page, so that the system can use them from the first byte.
     let huge = len_bytes >= 2 * HUGE_PAGE_BYTES;
     let natural = if huge { HUGE_PAGE_BYTES } else { DEFAULT_ALIGN_BYTES };
     let mut block = ptr::null_mut();
-    // SAFETY: writes an address into `block`; the alignment is a power of two of at least a word.
+    // SAFETY: LC3: writes an address into `block`; the alignment is a power of two of at least a word.
     let status = unsafe { libc::posix_memalign(&raw mut block, natural.max(align_bytes), len_bytes) };
     let block = NonNull::new(block.cast::<u8>()).filter(|_| status == 0)?;
     if huge && !cfg!(miri) {
         let whole_pages = len_bytes & !(HUGE_PAGE_BYTES - 1);
-        // SAFETY: whole pages of a block that is ours alone; a refused hint does no harm.
+        // SAFETY: LC3: whole pages of a block that is ours alone; a refused hint does no harm.
         unsafe { libc::madvise(block.as_ptr().cast(), whole_pages, libc::MADV_HUGEPAGE) };
     }
     // USM has arbitrary content before it is written, but Rust and its optimizer hold fresh memory of an allocator for
     // uninitialised, which must not be read. Code that they cannot look into may have written it.
     #[cfg(miri)] // which looks into everything
-    // SAFETY: a new block of that length.
+    // SAFETY: LC3: a new block of that length.
     unsafe {
         block.write_bytes(0xA5, len_bytes);
     };
     #[cfg(not(miri))]
-    // SAFETY: no instruction at all; whatever the bytes are, they are bytes that this code could have written.
+    // SAFETY: LC3: no instruction at all; whatever the bytes are, they are bytes that this code could have written.
     unsafe {
         core::arch::asm!("/* {0} */", in(reg) block.as_ptr(), options(nostack, preserves_flags))
     };

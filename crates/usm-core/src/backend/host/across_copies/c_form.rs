@@ -71,12 +71,14 @@ impl<T> CForm for &[T] {
     }
 
     unsafe fn from_c(c: Borrowed<T>) -> Self {
-        // SAFETY: the parts of a slice (1), which is live (1).
+        // SAFETY: the parts of a slice, which is live (promise 1).
         unsafe { slice::from_raw_parts(c.first, c.len) }
     }
 }
 
 /// A vector, with the function that frees it.
+///
+/// Invariant CF1: `first` and `len` are the parts of a box that `into_c` gave away, and `free` is called once.
 #[repr(C)]
 pub(super) struct Owned<T> {
     first: *mut T,
@@ -89,7 +91,7 @@ impl<T: Copy> CForm for Vec<T> {
 
     fn into_c(self) -> Owned<T> {
         unsafe extern "C" fn free<T>(first: *mut T, len: usize) {
-            // SAFETY: the box that `into_c` gave away.
+            // SAFETY: the box that `into_c` gave away (CF1).
             drop(unsafe { Box::from_raw(ptr::slice_from_raw_parts_mut(first, len)) });
         }
         let (len, first) = (self.len(), Box::into_raw(self.into_boxed_slice()).cast());
@@ -97,9 +99,9 @@ impl<T: Copy> CForm for Vec<T> {
     }
 
     unsafe fn from_c(c: Owned<T>) -> Self {
-        // SAFETY: the parts of a box (1), which this function alone has.
+        // SAFETY: CF1; this function alone has the value (promise 1).
         let copied = unsafe { slice::from_raw_parts(c.first, c.len) }.to_vec();
-        // SAFETY: the function of that box, which is used only once (1).
+        // SAFETY: CF1; the value is used only once (promise 1).
         unsafe { (c.free)(c.first, c.len) };
         copied
     }
@@ -124,10 +126,10 @@ impl<T: CForm> CForm for Result<T> {
 
     unsafe fn from_c(c: CResult<T::C>) -> Self {
         match c {
-            // SAFETY: as for the result (1).
+            // SAFETY: as for the result (promise 1).
             CResult::Done(value) => Ok(unsafe { T::from_c(value) }),
             CResult::Failed(text) => {
-                // SAFETY: as for the result (1).
+                // SAFETY: as for the result (promise 1).
                 let text = unsafe { Vec::from_c(text) };
                 Err(Error::OfSharedHost { text: String::from_utf8_lossy(&text).into_owned() })
             }
