@@ -98,7 +98,7 @@ impl UsmArray {
                     // are kept and shared with nobody until the event is complete.
                     unsafe { launches.submit(queue, after) }
                 };
-                // SAFETY: 1. Elements of the array, after the events. 2. As was just seen.
+                // SAFETY: promise 1 of `submit`: elements of the array (P1), after the events. 2. As was just seen.
                 unsafe { submit(queue, &[operand(self, true)], fill) }?;
                 return Ok(());
             }
@@ -111,7 +111,7 @@ impl UsmArray {
                     // SAFETY: elements of the array (P1), which are kept and shared with nobody until the event is complete.
                     unsafe { host_task::fill(queue, plan, cast, value, start[0], after) }
                 };
-                // SAFETY: 1. Elements of the array, after the events. 2. The array is of the queue's context.
+                // SAFETY: promise 1 of `submit`: elements of the array (P1), after the events. 2. The array is of the queue's context.
                 unsafe { submit(queue, &[operand(self, true)], fill) }?;
                 return Ok(());
             }

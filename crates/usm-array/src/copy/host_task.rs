@@ -25,11 +25,11 @@ pub(super) unsafe fn copy(
     let task = HostTask::new(move |addresses| {
         let &[dst, src] = addresses else { return Err("it needs two addresses".to_owned()) };
         let (dst, src) = (dst.wrapping_offset(-to_lowest), src.wrapping_offset(-from_lowest));
-        // SAFETY: the caller's promises hold until the task is complete, at addresses that are moved as a whole.
+        // SAFETY: the caller's promises 1 to 4 hold until the task is complete, at addresses that are moved as a whole.
         unsafe { host::execute(plan, cast, dst, src) };
         Ok(())
     });
-    // SAFETY: 1. Valid and unshared by the caller's promises until the event is complete. 2. The task touches elements of the plan, all of
+    // SAFETY: 1. Valid and unshared by the caller's promises 1 to 4 until the event is complete. 2. The task touches elements of the plan, all of
     // which the two ranges span. 3. It owns numbers.
     unsafe { queue.host_task(&[to, from], task, after) }
 }
@@ -50,11 +50,11 @@ pub(super) unsafe fn fill(
     let (to, to_lowest) = spanned(&plan, Side::Target, cast.dst.itemsize_bytes(), dst);
     let task = HostTask::new(move |addresses| {
         let &[dst] = addresses else { return Err("it needs one address".to_owned()) };
-        // SAFETY: as for `copy`; the element is memory of the task.
+        // SAFETY: the caller's promises 1 to 4, as for `copy`; the element is memory of the task.
         unsafe { host::execute(plan, cast, dst.wrapping_offset(-to_lowest), element.as_ptr()) };
         Ok(())
     });
-    // SAFETY: 1. Valid and unshared by the caller's promises until the event is complete. 2. The task touches elements of the plan, all of
+    // SAFETY: 1. Valid and unshared by the caller's promises 1 to 4 until the event is complete. 2. The task touches elements of the plan, all of
     // which the range spans. 3. It owns numbers.
     unsafe { queue.host_task(&[to], task, after) }
 }

@@ -83,7 +83,7 @@ impl<'a> Place<'a> {
 /// A side of a copy that nobody else uses in another way meanwhile.
 pub(super) struct Locked<'a> {
     place: Place<'a>,
-    // K1. Where a plan counts from. The memory of an array, from its lowest element to its highest one, is live, and nobody writes it,
+    // Invariant K1: Where a plan counts from. The memory of an array, from its lowest element to its highest one, is live, and nobody writes it,
     //     or if it is a target touches it, as long as the guard lives, which is `_guard` or the caller's.
     pub(super) start: *mut u8,
     _guard: Guard,

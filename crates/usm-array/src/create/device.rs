@@ -29,7 +29,7 @@ pub(super) fn integers(
     let call = call.write(array).number(array.itemsize_bytes() as u32);
     let call =
         [start, quotient, remainder, steps].into_iter().fold(call, KernelCall::number).count(array.size());
-    // SAFETY: 1. As in `kernels/src/create.cl`. 2. The elements lie side by side, and each is one work-item's. 3. It is for kernels of its queue.
+    // SAFETY: promise 1 of `run`: as in `kernels/src/create.cl`. 2. The elements lie side by side, and each is one work-item's. 3. It is for kernels of its queue.
     let _event = unsafe { call.run() }?;
     Ok(true)
 }
@@ -45,7 +45,7 @@ pub(super) fn points(array: &UsmArray, re: Line, im: Line) -> Result<bool> {
         call = call.number(u32::from(line.step.is_some())).number(line.end.to_bits());
     }
     let call = call.count(array.size());
-    // SAFETY: as above.
+    // SAFETY: promises 1 to 3 of `run`, as above.
     let _event = unsafe { call.run() }?;
     Ok(true)
 }
@@ -64,7 +64,7 @@ pub(super) fn triangle(result: &UsmArray, array: &UsmArray, diagonal: isize, low
         call.write(result).read(array).number((array.itemsize_bytes() / parts) as u32).number(parts as u32);
     let call = call.number(*rows as u64).number(*columns as u64).number(diagonal as i64);
     let call = call.number(u32::from(lower)).count(result.size()).loops(&loops);
-    // SAFETY: 1. As in `kernels/src/create.cl`. 2. The loops visit the elements of the array, and each of the result is one work-item's. 3. Both are in
+    // SAFETY: promise 1 of `run`: as in `kernels/src/create.cl`. 2. The loops visit the elements of the array, and each of the result is one work-item's. 3. Both are in
     // memory of one kind and queue, for kernels.
     let _event = unsafe { call.run() }?;
     Ok(true)

@@ -105,7 +105,7 @@ impl IndexedPlaces {
         let answer = Answer::new(queue, FLAGS)?;
         let call = self.of(call).count(self.count()).tell(&answer);
         let call = call.number(u32::from(asks_twice)).write(&flags).write_at(&flags, FLAGS.cast_signed());
-        // SAFETY: 1. As in `kernels/src/index.cl`. 2. It reads integers, as many as there are, and uses the bits of places, of which there is one
+        // SAFETY: promise 1 of `run`: as in `kernels/src/index.cl`. 2. It reads integers, as many as there are, and uses the bits of places, of which there is one
         // each, by atomic operations; work-items that set a flag set it to the same. 3. The index is in memory of its queue.
         let _event = unsafe { call.run() }?;
         Ok(Some(Check { flags, answer }))
@@ -122,7 +122,7 @@ impl IndexedPlaces {
             return Ok(None);
         };
         let call = self.of(call).count(self.count()).write(&owners);
-        // SAFETY: 1. As in `kernels/src/index.cl`. 2. It reads integers, as many as there are, and uses the number of a place, of which there is one
+        // SAFETY: promise 1 of `run`: as in `kernels/src/index.cl`. 2. It reads integers, as many as there are, and uses the number of a place, of which there is one
         // each, by atomic operations. 3. The index is in memory of its queue.
         let _event = unsafe { call.run() }?;
         Ok(Some(owners))
@@ -207,7 +207,7 @@ fn combined(
         let call = part.places.of(call);
         let call = call.tell_if((!part.places.checked).then_some(&answer));
         let call = call.count(count).loops(&loops).loops(&part.axes);
-        // SAFETY: 1. As in `kernels/src/index.cl`. 2. The loops visit the integers as often as there are displacements; each is one work-item's.
+        // SAFETY: promise 1 of `run`: as in `kernels/src/index.cl`. 2. The loops visit the integers as often as there are displacements; each is one work-item's.
         // 3. All is in memory of the array's queue.
         let _event = unsafe { call.run() }?;
     }
@@ -366,7 +366,7 @@ impl DevicePlan {
         // IndexedPlaces that have been checked need no answer.
         let call = call.tell_if(answer.as_ref());
         let call = call.count(nest.loops.count()).number(nest.picked as u32).loops(&nest.loops);
-        // SAFETY: 1. As in `kernels/src/gather.cl`. 2. The loops visit the elements of the result once, and elements of the array at places that
+        // SAFETY: promise 1 of `run`: as in `kernels/src/gather.cl`. 2. The loops visit the elements of the result once, and elements of the array at places that
         // there are, which the kernel checks. 3. All is in memory of the array's queue.
         let _event = unsafe { call.run() }?;
         let is_fine = match answer {
@@ -469,7 +469,7 @@ impl DevicePlan {
         let (halves, _) = one.unwrap_or(&[0; 16]).as_chunks::<8>();
         let call = halves.iter().fold(call, |call, half| call.number(u64::from_ne_bytes(*half)));
         let call = call.count(nest.loops.count()).number(nest.picked as u32).loops(&nest.loops);
-        // SAFETY: 1. As in `kernels/src/gather.cl`. 2. The loops visit the elements of the values, and elements of the array at places that there are,
+        // SAFETY: promise 1 of `run`: as in `kernels/src/gather.cl`. 2. The loops visit the elements of the values, and elements of the array at places that there are,
         // none of them twice unless with the same value, as the check and the owners see to. 3. All is in memory of the array's queue.
         let _event = unsafe { call.run() }?;
         Ok(true)
@@ -556,7 +556,7 @@ pub(super) fn choose(
     let one = one.unwrap_or_default();
     let call = one.as_chunks::<8>().0.iter().fold(call, |call, half| call.number(u64::from_ne_bytes(*half)));
     let call = call.count(result.size()).loops(&loops);
-    // SAFETY: 1. As in `kernels/src/create.cl`. 2. The loops visit elements of both, and each element of the result is one work-item's. 3. All are
+    // SAFETY: promise 1 of `run`: as in `kernels/src/create.cl`. 2. The loops visit elements of both, and each element of the result is one work-item's. 3. All are
     // operands for the queue of the result.
     let _event = unsafe { call.run() }?;
     Ok(true)

@@ -86,7 +86,7 @@ impl Mask {
         }
         let Some(call) = self.call("count") else { return Ok(None) };
         let counts = UsmArray::empty(self.bytes.queue(), self.bytes.kind(), &[self.groups], Dtype::U64)?;
-        // SAFETY: 1. As in `kernels/src/mask.cl`. 2. The mask has so many bytes, which are aligned as vectors are, and there is a number for each
+        // SAFETY: promise 1 of `run`: as in `kernels/src/mask.cl`. 2. The mask has so many bytes, which are aligned as vectors are, and there is a number for each
         // group. 3. All is in memory of the mask's queue.
         let _event = unsafe { self.of_mask(call.write(&counts)).run() }?;
         Ok(Some(Some(counts)))
@@ -103,7 +103,7 @@ impl Mask {
             }
         };
         let Some(call) = call else { return Ok(None) };
-        // SAFETY: 1. As in `kernels/src/mask.cl`. 2. As for `counts`, of one group; or there are so many numbers. 3. All is in memory of the mask's
+        // SAFETY: promise 1 of `run`: as in `kernels/src/mask.cl`. 2. As for `counts`, of one group; or there are so many numbers. 3. All is in memory of the mask's
         // queue.
         let _event = unsafe { call.run() }?;
         let count = usize::try_from(answer.wait()?[0]).unwrap_or(0); // at most the size
@@ -163,7 +163,7 @@ impl Mask {
         let call = halves.iter().fold(call, |call, half| call.number(u64::from_ne_bytes(*half)));
         let call = call.number(u32::from(answer.is_some())).tell_if(answer);
         let call = self.of_mask(call.read_if(counts));
-        // SAFETY: 1. As in `kernels/src/mask.cl`. 2. The array has an element for each byte of the mask, and there is a value for each that is true; the
+        // SAFETY: promise 1 of `run`: as in `kernels/src/mask.cl`. 2. The array has an element for each byte of the mask, and there is a value for each that is true; the
         // numbers of groups are right. Should another library change the mask meanwhile, the kernel still stays within the values and the array. No
         // two work-items have the same element. 3. All is in memory of the mask's queue.
         let _event = unsafe { call.run() }?;

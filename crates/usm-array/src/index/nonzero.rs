@@ -121,7 +121,7 @@ impl UsmArray {
         let inner = self.shape()[axis + 1..].iter().product::<usize>();
         let call = call.write(indices).number(step as i64).read(places).number(code(places.dtype()));
         let call = call.number(inner as u64).number(self.shape()[axis] as u64).count(places.size());
-        // SAFETY: 1. As in `kernels/src/index.cl`. 2. There are as many indices, at that distance, as places. 3. All is in memory of this queue.
+        // SAFETY: promise 1 of `run`: as in `kernels/src/index.cl`. 2. There are as many indices, at that distance, as places. 3. All is in memory of this queue.
         let _event = unsafe { call.run() }?;
         Ok(())
     }

@@ -177,7 +177,7 @@ impl<'a> KernelCall<'a> {
             // SAFETY: 1. By promise 2 the kernel uses what the operands say. 2. Promise 3.
             return Ok(unsafe { submit(queue, &operands, launched) }?);
         }
-        // SAFETY: 1. and 2. as above. 3. Of what host code reaches there are answers alone, which are new memory and read under a guard (N1).
+        // SAFETY: 1. and 2. as above. 3. Of what host code reaches there are answers alone, which are new memory and read under a guard (AN1).
         Ok(unsafe { submit_unseen(queue, &operands, launched) }?)
     }
 }
@@ -220,7 +220,7 @@ pub(crate) fn code(dtype: Dtype) -> u32 {
 
 /// Numbers that kernels tell the host: in memory that both reach, if the device has such memory.
 ///
-/// Invariant N1: nobody else has the memory; host code reads it under a guard.
+/// Invariant AN1: nobody else has the memory; host code reads it under a guard.
 #[derive(Debug)]
 pub(crate) struct Answer(UsmArray);
 

@@ -109,7 +109,7 @@ pub(super) fn ask_pairs(
     let (halves, _) = halves.as_chunks::<8>();
     let call = halves.iter().fold(call, |call, half| call.number(u64::from_ne_bytes(*half)));
     let call = call.count(result.size()).loops(&loops);
-    // SAFETY: 1. As in `kernels/src/relate.cl`. 2. The loops visit the elements of both, and each element of the result is one work-item's.
+    // SAFETY: promise 1 of `run`: as in `kernels/src/relate.cl`. 2. The loops visit the elements of both, and each element of the result is one work-item's.
     // 3. Both are operands for the queue, and the result is beside the first.
     let _event = unsafe { call.run() }?;
     Ok(Some(result))
@@ -278,7 +278,7 @@ impl DeviceReduction<'_> {
             .loops(&self.kept)
             .loops(&self.gone)
             .groups(groups * segments);
-        // SAFETY: 1. As in `kernels/src/reduce.cl`. 2. The loops visit elements of the array; each result of a segment is one work-item's. 3. The array is
+        // SAFETY: promise 1 of `run`: as in `kernels/src/reduce.cl`. 2. The loops visit elements of the array; each result of a segment is one work-item's. 3. The array is
         // for kernels of the queue, and the others are beside it or are for its answers.
         let _event = unsafe { call.run() }?;
         let Some(parts) = parts else { return Ok(true) };

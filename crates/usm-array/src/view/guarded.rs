@@ -8,14 +8,14 @@ use crate::error::{Error, Result};
 /// Memory of an array that host code may read; `None` inside if the array has no elements.
 #[derive(Debug)]
 pub(crate) struct HostRead {
-    // G1. Taken from a host-reachable buffer, over `byte_range` of the array.
+    // Invariant G1: Taken from a host-reachable buffer, over `byte_range` of the array.
     guard: Option<ReadGuard>,
 }
 
 /// Memory of an array that host code may read and write; `None` inside if it has no elements.
 #[derive(Debug)]
 pub(crate) struct HostWrite {
-    // G2. Taken from a host-reachable, writable buffer, over `byte_range` of the array.
+    // Invariant G2: Taken from a host-reachable, writable buffer, over `byte_range` of the array.
     guard: Option<WriteGuard>,
 }
 

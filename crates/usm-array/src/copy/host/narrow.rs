@@ -26,7 +26,7 @@ const REGISTER_BYTES: usize = 16;
 /// A plan whose blocks are as narrow as its planes are few.
 #[derive(Clone, Copy)]
 pub(super) struct Narrow {
-    // N1. The tiles have one loop on either side. The element of a plane and a row lies where `to` and `from` say in the target and
+    // Invariant NT1: The tiles have one loop on either side. The element of a plane and a row lies where `to` and `from` say in the target and
     //     in the source.
     planes: usize,
     rows: usize,
@@ -98,7 +98,7 @@ impl Narrow {
             7 => run::<W, 7>,
             _ => run::<W, MAX_PLANES>,
         };
-        // SAFETY: the caller's promises; so many planes; there is AVX2 (`of`).
+        // SAFETY: the caller's promises 1 to 4; so many planes; there is AVX2 (`of`).
         unsafe { run(self, tiles, cast, stream, dst, src) };
     }
 }
@@ -138,7 +138,7 @@ unsafe fn run<W: Word, const N: usize>(
         if cast.run().is_none() && !(stream && to.is_in_planes()) {
             let part = |first: usize, count: usize, copy: Transpose<W, N>| {
                 let to = (target(to.at(0, first)).cast(), to);
-                // SAFETY: by N1, T1 and T2 these are pairs of the plan; the dtypes are equal; there is AVX2. What is streamed begins
+                // SAFETY: by NT1, T1 and T2 these are pairs of the plan; the dtypes are equal; there is AVX2. What is streamed begins
                 // where a register does.
                 unsafe { copy(to, (source(first), from), count, masks) };
             };
@@ -151,7 +151,7 @@ unsafe fn run<W: Word, const N: usize>(
         let mut row = 0;
         while row < rows {
             let count = if row < head { head.min(rows) } else { capacity.min(rows - row) };
-            // SAFETY: rows of the plan, as above, into the block, which has place for so many; there is AVX2.
+            // SAFETY: rows of the plan (NT1), as above, into the block, which has place for so many; there is AVX2.
             let load = |to: Distances| unsafe {
                 transpose::<W, N, false>((block, to), (source(row), from), count, masks)
             };
@@ -164,7 +164,7 @@ unsafe fn run<W: Word, const N: usize>(
             let (runs, len) = if to.is_in_planes() { (N, count) } else { (1, count * N) };
             for plane in 0..runs {
                 let words = block.wrapping_add(plane * capacity).cast_const();
-                // SAFETY: the words were just written; by N1, T1 and T2 their places are target elements of the plan.
+                // SAFETY: the words were just written; by NT1, T1 and T2 their places are target elements of the plan.
                 unsafe { store.put(target(to.at(plane, row)), 1, words, len) };
             }
             row += count;
@@ -219,7 +219,7 @@ unsafe fn transpose<W: Word, const N: usize, const STREAM: bool>(
     let (read, written) = (from.registers::<N>(lanes), to.registers::<N>(lanes));
     let mut shuffles = [[_mm_setzero_si128(); N]; N];
     for (shuffle, mask) in shuffles.as_flattened_mut().iter_mut().zip(masks.as_flattened()) {
-        // SAFETY: 16 bytes.
+        // SAFETY: promise 3; the mask has 16 bytes.
         *shuffle = unsafe { _mm_loadu_si128(mask.as_ptr().cast()) };
     }
     let whole = rows / lanes * lanes;
@@ -227,7 +227,7 @@ unsafe fn transpose<W: Word, const N: usize, const STREAM: bool>(
         let mut words = [_mm_setzero_si128(); N];
         for (word, at) in words.iter_mut().zip(read) {
             let at = src.wrapping_offset(at + from.at(0, row)).cast();
-            // SAFETY: condition 1: so many rows of words are `N` registers, on either side.
+            // SAFETY: promise 1: so many rows of words are `N` registers, on either side.
             *word = unsafe { _mm_loadu_si128(at) };
         }
         for (at, shuffles) in written.into_iter().zip(&shuffles) {
@@ -237,18 +237,18 @@ unsafe fn transpose<W: Word, const N: usize, const STREAM: bool>(
             }
             let to = dst.wrapping_offset(at + to.at(0, row)).cast();
             if STREAM {
-                // SAFETY: conditions 1 and 4, as above.
+                // SAFETY: promises 1 and 4, as above.
                 unsafe { _mm_stream_si128(to, result) };
             } else {
-                // SAFETY: condition 1, as above.
+                // SAFETY: promise 1, as above.
                 unsafe { _mm_storeu_si128(to, result) };
             }
         }
     }
     for (row, plane) in (whole..rows).flat_map(|row| (0..N).map(move |plane| (row, plane))) {
-        // SAFETY: condition 1.
+        // SAFETY: promise 1.
         let word = unsafe { src.wrapping_offset(from.at(plane, row)).read_unaligned() };
-        // SAFETY: condition 1.
+        // SAFETY: promise 1.
         unsafe { dst.wrapping_offset(to.at(plane, row)).write_unaligned(word) };
     }
 }
