@@ -60,9 +60,9 @@ struct NumpyTable {
     array_type: NonNull<ffi::PyTypeObject>,
 }
 
-// SAFETY: functions and a class, used with the interpreter attached.
+// SAFETY: N1, N2, N4: functions and a class, used with the interpreter attached.
 unsafe impl Send for NumpyTable {}
-// SAFETY: as for Send.
+// SAFETY: N1, N2, N4, as for Send.
 unsafe impl Sync for NumpyTable {}
 
 impl NumpyTable {
@@ -90,17 +90,17 @@ impl NumpyTable {
         let Ok(table) = table.cast_into::<PyCapsule>() else { return Ok(None) };
         let Ok(table) = table.pointer_checked(None) else { return Ok(None) };
         let entry = |index| table.cast::<*const c_void>().as_ptr().wrapping_add(index);
-        // SAFETY: a table of functions by its documentation; its first one has been the same in all versions.
+        // SAFETY: TB1: a table of functions by its documentation; its first one has been the same in all versions.
         let abi_version = unsafe { entry(ABI_VERSION).cast::<AbiVersion>().read() };
-        // SAFETY: a function without arguments.
+        // SAFETY: TB1: a function without arguments.
         if !KNOWN_ABIS.contains(&unsafe { abi_version() }) {
             return Ok(None);
         }
-        // SAFETY: of a table of a known ABI, which is much longer.
+        // SAFETY: TB1: of a table of a known ABI, which is much longer.
         let array_type = unsafe { entry(ARRAY_TYPE).cast::<*mut ffi::PyTypeObject>().read() };
-        // SAFETY: of a table of a known ABI, which is much longer.
+        // SAFETY: TB1: of a table of a known ABI, which is much longer.
         let new = unsafe { entry(NEW).cast::<New>().read() };
-        // SAFETY: of a table of a known ABI, which is much longer.
+        // SAFETY: TB1: of a table of a known ABI, which is much longer.
         let set_base = unsafe { entry(SET_BASE).cast::<SetBase>().read() };
         // N1, N2, N4: the known ABIs have these there.
         Ok(NonNull::new(array_type).map(|array_type| Self { new, set_base, array_type }))
@@ -151,7 +151,7 @@ impl<'py> NewArray<'py> {
         // SAFETY: N1, N2; as many sizes as axes, and NumPy is to find strides and memory itself.
         let array =
             unsafe { (table.new)(class, ndim, dims, type_number, no_strides, none, 0, 0, ptr::null_mut()) };
-        // SAFETY: a new reference, or a null pointer with an exception that is set.
+        // SAFETY: PY2: a new reference, or a null pointer with an exception that is set.
         let array = unsafe { Bound::from_owned_ptr_or_err(py, array)? };
         let start = array.as_ptr().wrapping_add(1).cast::<*mut u8>();
         // SAFETY: N2: an object of just that class, where the address follows the head of an object in the known ABIs.
@@ -207,7 +207,7 @@ pub(crate) fn view<'py>(owner: &Bound<'py, PyAny>, array: &UsmArray) -> PyResult
     let (strides, none) = (strides_bytes.as_ptr(), ptr::null_mut());
     // SAFETY: N1, N2; as many sizes and strides as axes, which lead to elements of the allocation (`UsmArray`).
     let view = unsafe { (table.new)(class, ndim, dims, type_number, strides, start, 0, flags, none) };
-    // SAFETY: a new reference, or a null pointer with an exception that is set.
+    // SAFETY: PY2: a new reference, or a null pointer with an exception that is set.
     let view = unsafe { Bound::from_owned_ptr_or_err(py, view)? };
     // SAFETY: N4; an array that nobody else knows, and a reference that is NumPy's from here on, in an error, too.
     let status = unsafe { (table.set_base)(view.as_ptr(), owner.clone().into_ptr()) };

@@ -143,16 +143,15 @@ fn of_exchange(object: &Bound<'_, PyAny>, kind: UsmKind, copy: CopyMode) -> PyRe
     let Some(Exported { tensor, stream }) = exchange.tensor(object)? else { return Ok(None) };
     let options = DlpackImport { queue: None, kind, copy, runtime };
     let Some(stream) = stream else {
-        // SAFETY: that the memory stays as long as the tensor, and who writes it, is the protocol: behind the trust boundary of
-        // SECURITY.md.
+        // SAFETY: TB1: the memory stays as long as the tensor, and the protocol says who writes it.
         return py.detach(|| unsafe { UsmArray::from_dlpack(tensor, &options) }).or_raise().map(Some);
     };
     let place = DlpackImport { copy: CopyMode::Never, ..options };
     // A look-up and no copy, which is sooner done than the interpreter is given up.
-    // SAFETY: as above.
+    // SAFETY: TB1, as above.
     let array = unsafe { UsmArray::from_dlpack(tensor, &place) }.or_raise()?;
     if !array.is_empty() {
-        // SAFETY: the stream of the producer, which is live, is the protocol: behind the trust boundary of SECURITY.md.
+        // SAFETY: TB1: the stream of the producer is live.
         unsafe { array.queue().order_after_cuda_stream(stream) }
             .map_err(usm_array::Error::from)
             .or_raise()?;
@@ -212,7 +211,7 @@ fn of_producer(
     }
     let queue = wanted.queue().or(stream.as_ref());
     let options = DlpackImport { queue, kind, copy, runtime };
-    // SAFETY: that the memory stays as long as the tensor, and who writes it, is the protocol: behind the trust boundary of SECURITY.md.
+    // SAFETY: TB1: the memory stays as long as the tensor, and the protocol says who writes it.
     py.detach(|| unsafe { UsmArray::from_dlpack(tensor, &options) }).or_raise()
 }
 
