@@ -1,9 +1,11 @@
 //! One word, one thing: a name of a type stands for one type in a crate, and terms of the design for one type in all crates.
 #![allow(clippy::unwrap_used)]
 
+mod common;
+
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
+
+use common::files;
 
 const CRATES: [&str; 6] = ["sycl-sys", "usm-core", "usm-memory", "usm-array", "usm-python", "usm-bench"];
 
@@ -37,19 +39,12 @@ fn types(content: &str) -> Vec<&str> {
 
 /// Where each crate declares each name.
 fn declared() -> BTreeMap<(&'static str, String), Vec<String>> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut found: BTreeMap<_, Vec<String>> = BTreeMap::new();
     for name in CRATES {
-        let mut paths: Vec<PathBuf> = vec![root.join("crates").join(name).join("src")];
-        while let Some(path) = paths.pop() {
-            let is_of_tests = path.ends_with("tests") || path.ends_with("tests.rs");
-            if path.is_dir() && !is_of_tests {
-                paths.extend(fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
-            } else if path.extension().is_some_and(|extension| extension == "rs") && !is_of_tests {
-                for declared in types(&fs::read_to_string(&path).unwrap()) {
-                    let place = path.strip_prefix(root).unwrap().display().to_string();
-                    found.entry((name, declared.to_owned())).or_default().push(place);
-                }
+        let sources = files(&format!("crates/{name}/src"), &["rs"]);
+        for (file, content) in sources.iter().filter(|(file, _)| !file.contains("/tests")) {
+            for declared in types(content) {
+                found.entry((name, declared.to_owned())).or_default().push(file.clone());
             }
         }
     }

@@ -5,9 +5,11 @@
 //! numbered promises, or before a call that asks for some, a comment names their number: `promise 1`, `promises 1 and 2 of `memcpy``.
 #![allow(clippy::unwrap_used)]
 
+mod common;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::{Path, PathBuf};
+
+use common::files;
 
 /// Libraries. Helpers of tests and the stand-ins for C libraries are none.
 const CRATES: [&str; 6] = ["sycl-sys", "usm-core", "usm-memory", "usm-array", "usm-python", "usm-bench"];
@@ -167,30 +169,19 @@ fn implemented(content: &str) -> Vec<String> {
 }
 
 /// The files of the crates, without files of tests: crate, path from the root, content.
-fn files() -> Vec<(&'static str, String, String)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let mut files = Vec::new();
-    for name in CRATES {
-        let mut paths: Vec<PathBuf> = vec![root.join("crates").join(name).join("src")];
-        while let Some(path) = paths.pop() {
-            if path.ends_with("tests") || path.ends_with("tests.rs") {
-                continue;
-            }
-            if path.is_dir() {
-                paths.extend(fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
-                let file = path.strip_prefix(root).unwrap().display().to_string();
-                files.push((name, file, fs::read_to_string(&path).unwrap()));
-            }
-        }
-    }
-    files
+fn sources() -> Vec<(&'static str, String, String)> {
+    let of_crate = |name| {
+        files(&format!("crates/{name}/src"), &["rs"])
+            .into_iter()
+            .map(move |(file, content)| (name, file, content))
+    };
+    CRATES.into_iter().flat_map(of_crate).filter(|(_, file, _)| !file.contains("/tests")).collect()
 }
 
 /// All labels with the files that define them.
 fn all_definitions() -> BTreeMap<(&'static str, String), Vec<String>> {
     let mut found: BTreeMap<_, Vec<String>> = BTreeMap::new();
-    for (name, file, content) in files() {
+    for (name, file, content) in sources() {
         for label in definitions(&content) {
             found.entry((name, label.to_owned())).or_default().push(file.clone());
         }
@@ -211,7 +202,7 @@ fn a_label_is_one_invariant_of_a_crate() {
 #[test]
 fn safety_comments_name_a_label() {
     let mut unlabelled: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for (_, file, content) in files() {
+    for (_, file, content) in sources() {
         for Comment { place, text } in safety_comments(&file, &content) {
             if labels(&text).is_empty() && promises(&text).is_empty() {
                 unlabelled.entry(file.clone()).or_default().push(format!("{place}: {text}"));
@@ -227,7 +218,7 @@ fn safety_comments_name_a_label() {
 fn labels_that_are_named_are_defined() {
     let known = all_definitions();
     let mut wrong = Vec::new();
-    for (name, file, content) in files() {
+    for (name, file, content) in sources() {
         for Comment { place, text } in safety_comments(&file, &content) {
             for (owner, label) in labels(&text) {
                 if !known.contains_key(&(owner.unwrap_or(name), label.clone())) {
@@ -241,7 +232,7 @@ fn labels_that_are_named_are_defined() {
 
 #[test]
 fn promises_that_are_named_are_in_a_list() {
-    let files = files();
+    let files = sources();
     let mut lists: BTreeMap<String, usize> = BTreeMap::new();
     for (name, last) in files.iter().flat_map(|(_, _, content)| safety_lists(content).0) {
         let known = lists.entry(name).or_default();
