@@ -208,6 +208,11 @@ impl Error {
         matches!(self, Self::OutOfMemory { .. } | Self::Core(CoreError::OutOfMemory { .. }))
     }
 
+    /// Whether the operation is one of the parent of this forked child.
+    pub(crate) fn is_forked(&self) -> bool {
+        matches!(self, Self::Core(CoreError::Forked))
+    }
+
     /// Adds what is known about the memory in use to an out-of-memory error. What the error says already comes from closer to the memory
     /// and stays.
     pub(crate) fn explained(self, known: Usage) -> Self {

@@ -2,15 +2,15 @@
 
 use std::ops::Range;
 
-use usm_core::{Error as CoreError, Event, Queue};
+use usm_core::{Event, Queue};
 
 use super::by_address::MANY;
 use super::operation::{Operation, is_over_after, same_queue};
 use super::process::by_address;
 use super::state::{INHERITED, PUBLISHED, RELEASED, SUBMITTED};
 use super::{capture, waits};
+use crate::Result;
 use crate::buffer::{Block, Ownership};
-use crate::{Error, Result};
 
 /// Work of which only the queue is known.
 const EXTERNAL: u8 = PUBLISHED | INHERITED | RELEASED;
@@ -163,7 +163,7 @@ impl Block {
             let is_told = event.is_told_forked();
             match waits::for_event(event) {
                 Ok(()) => complete.push(*number),
-                Err(Error::Core(CoreError::Forked)) if is_told => complete.push(*number),
+                Err(error) if is_told && error.is_forked() => complete.push(*number),
                 Err(error) if is_over_after(&error, event) => {
                     failed.push(*number);
                     result = result.and(Err(error));
