@@ -123,7 +123,7 @@ pub enum Error {
     ProcessEnding,
     /// The host backend of another copy of this library, which this copy shares, failed.
     #[error("{text}")]
-    OfSharedHost {
+    OfOtherCopy {
         /// The other copy's message.
         text: String,
     },

@@ -77,7 +77,7 @@ pub(crate) fn join(py: Python<'_>, options: RuntimeOptions) -> PyResult<&'static
     // SAFETY: CA1: the tables of the package.
     let make = || unsafe { Runtime::with_host_table(options, api.host) };
     let runtime = Runtime::init_global_with(make).map_err(|error| refused(error.to_string()))?;
-    if in_time && runtime.has_shared_host() {
+    if in_time && runtime.has_host_of_other_copy() {
         return Ok(runtime);
     }
     Err(refused(

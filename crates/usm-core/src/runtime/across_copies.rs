@@ -5,7 +5,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use super::{GLOBAL, Runtime, RuntimeOptions};
-use crate::backend::host::{HostBackend, HostTable, SharedHost};
+use crate::backend::host::{HostBackend, HostOfOtherCopy, HostTable};
 use crate::backend::{Backend, RawQueue};
 use crate::{Device, Queue, Result};
 
@@ -15,14 +15,14 @@ pub(super) enum HostSide {
     /// The backend of this copy.
     Own(Arc<HostBackend>),
     /// The backend of another copy.
-    Shared(Arc<SharedHost>),
+    OfOtherCopy(Arc<HostOfOtherCopy>),
 }
 
 impl HostSide {
     fn backend(&self) -> Arc<dyn Backend> {
         match self {
             Self::Own(backend) => Arc::clone(backend) as _,
-            Self::Shared(backend) => Arc::clone(backend) as _,
+            Self::OfOtherCopy(backend) => Arc::clone(backend) as _,
         }
     }
 
@@ -38,20 +38,20 @@ impl Runtime {
     /// know the same memory. All copies share the SYCL runtime anyway.
     ///
     /// # Safety
-    /// 1. The conditions of [`SharedHost::new`].
+    /// 1. Those of [`HostOfOtherCopy::new`].
     ///
     /// # Errors
     /// [`Error::SharedVersion`](crate::Error::SharedVersion) for a table of another version,
     /// [`Error::Backend`](crate::Error::Backend) when that backend has no device.
     pub unsafe fn with_host_table(options: RuntimeOptions, table: *const HostTable) -> Result<Self> {
         // SAFETY: the caller's promise 1.
-        let shared = Arc::new(unsafe { SharedHost::new(table) }?);
-        let backend: Arc<dyn Backend> = Arc::clone(&shared) as _;
+        let other = Arc::new(unsafe { HostOfOtherCopy::new(table) }?);
+        let backend: Arc<dyn Backend> = Arc::clone(&other) as _;
         let host = Device::roots_of(&backend)?;
         if host.is_empty() {
             return Err(crate::Error::Backend { backend: backend.id(), call: "root_devices" }); // R1
         }
-        let host_side = HostSide::Shared(shared);
+        let host_side = HostSide::OfOtherCopy(other);
         Ok(Self::of(options, host_side, host))
     }
 
@@ -71,8 +71,8 @@ impl Runtime {
 
     /// Whether the host backend belongs to another copy of this library.
     #[must_use]
-    pub fn has_shared_host(&self) -> bool {
-        matches!(self.host_side, HostSide::Shared(_))
+    pub fn has_host_of_other_copy(&self) -> bool {
+        matches!(self.host_side, HostSide::OfOtherCopy(_))
     }
 
     /// The table by which other copies of this library work on the host backend of this runtime; `None` where another copy
@@ -81,7 +81,7 @@ impl Runtime {
     pub fn host_table(&self) -> Option<HostTable> {
         match &self.host_side {
             HostSide::Own(backend) => Some(backend.table()),
-            HostSide::Shared(_) => None,
+            HostSide::OfOtherCopy(_) => None,
         }
     }
 
@@ -106,7 +106,7 @@ impl Runtime {
             // SAFETY: the caller's promise 1.
             HostSide::Own(backend) => unsafe { backend.retain(raw) },
             // SAFETY: the caller's promise 1.
-            HostSide::Shared(backend) => unsafe { backend.retain(raw) },
+            HostSide::OfOtherCopy(backend) => unsafe { backend.retain(raw) },
         }
         // SAFETY: the reference just added is given away (promise 1).
         unsafe { Queue::from_raw(&self.host_side.backend(), raw) }

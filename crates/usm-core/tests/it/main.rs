@@ -12,6 +12,7 @@ mod common;
 
 #[path = "../host/mod.rs"]
 mod host;
+mod host_across_copies;
 
 #[path = "../spirv/mod.rs"]
 mod spirv;
@@ -24,10 +25,10 @@ mod devices;
 mod doctor;
 mod events;
 mod external;
+mod host_across_copies;
 mod host_lifetimes;
 mod host_queues;
 mod host_reachable;
-mod host_shared;
 mod host_tasks;
 mod kernels;
 mod loopback;

@@ -25,7 +25,7 @@ mod worker;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-pub use self::across_copies::{HostTable, SharedHost, VERSION as SHARED_VERSION};
+pub use self::across_copies::{HostOfOtherCopy, HostTable, VERSION as TABLE_VERSION};
 use self::context::HostContext;
 use self::device::{HostPlatform, Peers, SimulatedDevice};
 use self::event::HostEvent;

@@ -131,7 +131,7 @@ impl<T: CForm> CForm for Result<T> {
             CResult::Failed(text) => {
                 // SAFETY: as for the result (promise 1).
                 let text = unsafe { Vec::from_c(text) };
-                Err(Error::OfSharedHost { text: String::from_utf8_lossy(&text).into_owned() })
+                Err(Error::OfOtherCopy { text: String::from_utf8_lossy(&text).into_owned() })
             }
         }
     }

@@ -15,13 +15,13 @@ use crate::{DeviceType, Error, PointerInfo, Result, UsmKind};
 ///
 /// Its devices, contexts, queues and memory are those of that copy. Operations complete before their call returns.
 #[derive(Debug)]
-pub struct SharedHost {
+pub struct HostOfOtherCopy {
     /// Invariant C1: a table of [`VERSION`] by `HostBackend::table` of some copy, which lives as long as the process, and whose
     /// functions get its own server and objects that its functions gave.
     table: &'static HostTable,
 }
 
-impl SharedHost {
+impl HostOfOtherCopy {
     /// The backend behind a table.
     ///
     /// # Safety
@@ -74,7 +74,7 @@ macro_rules! call_methods {
 
 macro_rules! call_others {
     (methods { $($methods:tt)* } others { $($others:tt)* }) => {
-        impl SharedHost { call! { pub(crate), $($others)* } }
+        impl HostOfOtherCopy { call! { pub(crate), $($others)* } }
     };
 }
 functions!(call_others);
@@ -90,7 +90,7 @@ fn not_supported<T>(what: &'static str) -> Result<T> {
 
 // SAFETY: each method hands the call to a host backend, which keeps the five promises (C1). Operations are complete when they have
 // been submitted, so that there is nothing to wait for (promise 4).
-unsafe impl Backend for SharedHost {
+unsafe impl Backend for HostOfOtherCopy {
     functions!(call_methods);
 
     fn id(&self) -> BackendId {

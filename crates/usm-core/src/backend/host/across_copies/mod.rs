@@ -2,7 +2,7 @@
 //!
 //! A Python extension that links this library has a copy of its own, with statics of its own. Two host backends would not know each
 //! other's memory, so the copy that came first [offers a table](HostBackend::table), and the others work on its backend through a
-//! [`SharedHost`] (`client.rs`). All that passes between them has a C layout (`c_form.rs`): the copies may come from different
+//! [`HostOfOtherCopy`] (`client.rs`). All that passes between them has a C layout (`c_form.rs`): the copies may come from different
 //! compilers and different builds of the same [`VERSION`].
 //!
 //! Copies and fills complete before their function returns. So no event, no dependency and no closure passes between the copies.
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use self::c_form::CForm;
-pub use self::client::SharedHost;
+pub use self::client::HostOfOtherCopy;
 use super::device::DeviceFacts;
 use super::{
     Backend, HostBackend, HostPlatform, QueueProperties, RawContext, RawDevice, RawEvent, RawHandle,
@@ -29,7 +29,7 @@ use crate::{DeviceType, PointerInfo, Result, UsmKind};
 pub const VERSION: u32 = 5;
 
 /// Passes the functions of the table to a macro. Each calls the method of [`HostBackend`] with its name. `methods` are also the
-/// methods of [`Backend`] for [`SharedHost`]; `others` have other signatures there.
+/// methods of [`Backend`] for [`HostOfOtherCopy`]; `others` have other signatures there.
 macro_rules! functions {
     ($then:ident) => {
         $then! {

@@ -15,7 +15,7 @@ fn runtimes(devices: &[HostDevice]) -> (Runtime, Runtime) {
     let table: &'static HostTable = Box::leak(Box::new(own.host_table().unwrap()));
     // SAFETY: a table of this library, which stays.
     let other = unsafe { Runtime::with_host_table(RuntimeOptions::new().host_only(), table) }.unwrap();
-    assert!(other.has_shared_host() && !own.has_shared_host());
+    assert!(other.has_host_of_other_copy() && !own.has_host_of_other_copy());
     assert!(other.host_table().is_none());
     (own, other)
 }
