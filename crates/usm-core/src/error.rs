@@ -1,7 +1,6 @@
 //! Errors of devices, contexts, queues and USM, with the numbers that explain them.
 
 use std::convert::Infallible;
-use std::fmt;
 
 use crate::backend::{Aspects, BackendId, MemoryFigures, Partition};
 use crate::{BackendState, UsmKind};
@@ -10,7 +9,7 @@ use crate::{BackendState, UsmKind};
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Error of a device, context, queue or USM operation.
-#[derive(thiserror::Error)]
+#[derive(thiserror::Error, usm_derive::ErrorDebug)]
 #[non_exhaustive]
 pub enum Error {
     /// A text that names none of the three USM kinds.
@@ -402,13 +401,6 @@ pub enum Error {
         /// The range and the reason.
         reason: String,
     },
-}
-
-/// The message: `main` prints a returned error with `Debug`.
-impl fmt::Debug for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
 }
 
 /// Conversions that cannot fail have this error, such as that of a filter selector to itself.

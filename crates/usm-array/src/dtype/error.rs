@@ -1,11 +1,12 @@
 //! Why there is no such element type
 
 use thiserror::Error;
+use usm_derive::ErrorDebug;
 
 use super::Dtype;
 
 /// A text that names no supported [`Dtype`], or a dtype without the requested property.
-#[derive(Clone, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error, ErrorDebug)]
 #[non_exhaustive]
 pub enum DtypeError {
     /// No dtype name, and not the form of a typestr.
