@@ -1,7 +1,9 @@
 //! The embedded host backend: SYCL-like memory in plain Rust, with device memory that host code cannot touch.
 //!
 //! Host and shared USM are ordinary memory. Device USM has public addresses in pages without any access right, and its bytes
-//! at another address that only queue operations know: a stray load or store of host code faults, as it would with a GPU.
+//! at another address that only queue operations know: a stray load or store of host code faults, as it would with a GPU. The
+//! process then dies of `SIGSEGV`, after a message on stderr with the address and the way out (`fault.rs`; `USM_FAULT_MESSAGE=0`
+//! switches it off). Handlers of the signal that others installed run as before.
 //!
 //! Queues are asynchronous. A submitted operation becomes a job (`job.rs`) in the graph of all that is not complete (`graph.rs`);
 //! `queue.rs` says what it runs after. Two worker threads run what is ready, and so does every thread that waits
@@ -12,6 +14,7 @@ mod classes;
 mod context;
 mod device;
 mod event;
+mod fault;
 mod graph;
 mod job;
 mod mapping;
