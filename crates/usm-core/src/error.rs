@@ -121,6 +121,7 @@ pub enum Error {
     #[error("the process ends, and with it the SYCL runtime: wait for threads that use it before")]
     ProcessEnding,
     /// The host backend of another copy of this library, which this copy shares, failed.
+    #[cfg(feature = "across-copies")]
     #[error("{text}")]
     OfSharedHost {
         /// The other copy's message.

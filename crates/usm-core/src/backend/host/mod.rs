@@ -20,6 +20,7 @@ mod job;
 mod mapping;
 mod memory;
 mod queue;
+#[cfg(feature = "across-copies")]
 mod shared;
 mod simulated;
 mod spans;
@@ -34,6 +35,7 @@ use self::event::HostEvent;
 use self::job::Work;
 use self::memory::Memory;
 use self::queue::HostQueue;
+#[cfg(feature = "across-copies")]
 pub use self::shared::{HostTable, SharedHost, VERSION as SHARED_VERSION};
 pub use self::simulated::HostDevice;
 use self::worker::Executor;
@@ -130,6 +132,7 @@ impl HostBackend {
     ///
     /// # Safety
     /// 1. `queue` is a live queue of this backend.
+    #[cfg(feature = "across-copies")]
     pub(crate) unsafe fn retain(&self, queue: RawQueue) {
         // SAFETY: O1: the handle is live (1).
         HostQueue::into_raw(unsafe { HostQueue::clone_raw(queue) });
