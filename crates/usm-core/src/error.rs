@@ -18,6 +18,16 @@ pub enum Error {
         /// The text.
         found: String,
     },
+    /// A text that is none of the values of its type.
+    #[error("{found:?} is no {what}; allowed are: {}", allowed.join(", "))]
+    UnknownText {
+        /// The type, in words.
+        what: &'static str,
+        /// The text.
+        found: String,
+        /// The texts of all values.
+        allowed: &'static [&'static str],
+    },
     /// A request for no bytes. SYCL returns no pointer for it.
     #[error("cannot allocate 0 bytes of USM; at least 1 byte is needed")]
     ZeroSize,

@@ -42,4 +42,5 @@ mod retired;
 mod runtime;
 mod simulated;
 mod surface;
+mod texts;
 mod usm;
