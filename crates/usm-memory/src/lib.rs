@@ -62,6 +62,8 @@ use test_stacks as _;
 
 mod buffer;
 mod capture;
+#[cfg(feature = "cudarc")]
+mod cudarc;
 mod error;
 mod guard;
 mod live;
@@ -76,6 +78,8 @@ mod waits;
 pub use usm_core;
 
 pub use buffer::{Lease, Ownership, ReturnedMemory, UsmBuffer, live_borrows, pointer_info};
+#[cfg(feature = "cudarc")]
+pub use cudarc::{CudarcRead, CudarcWrite};
 pub use error::{Error, Result};
 pub use guard::{BorrowFunctions, ReadGuard, Unwritten, WriteGuard};
 pub use live::live_allocations;
