@@ -23,7 +23,7 @@ impl<T: Plain> TypedBuffer<T> {
     /// let queue = runtime.default_queue(&runtime.select("cuda:gpu:0")?)?;
     /// let stream = CudaContext::new(0)?.default_stream();
     ///
-    /// // Theirs becomes ours, and ours is lent to them.
+    /// // Theirs becomes ours, and they borrow ours.
     /// let numbers = TypedBuffer::from_cudarc(&queue, stream.clone_htod(&[1.0_f32, 2.0])?)?;
     /// let mut writing = numbers.cudarc_write(&stream)?;
     /// stream.memcpy_htod(&[3.0_f32, 4.0], &mut writing.view_mut())?;
@@ -62,29 +62,29 @@ impl<T: Plain> TypedBuffer<T> {
         Self::from_buffer(buffer)
     }
 
-    /// Lends the elements to `cudarc` for reading, on a stream of the same GPU.
+    /// Lets `cudarc` borrow the elements for reading, on a stream of the same GPU.
     ///
     /// # Errors
     /// As for [`UsmBuffer::read_range`], and [`usm_core::Error::NotSupported`] for a stream of another device.
     pub fn cudarc_read(&self, stream: &Arc<CudaStream>) -> Result<CudarcRead<T>> {
         let guard = self.as_buffer().read_range(0..self.as_buffer().len_bytes())?;
-        Ok(CudarcRead(Lent::new(self, stream, guard)?))
+        Ok(CudarcRead(Borrowed::new(self, stream, guard)?))
     }
 
-    /// Lends the elements to `cudarc` for reading and writing, on a stream of the same GPU. [`from_cudarc`](Self::from_cudarc) has an
+    /// Lets `cudarc` borrow the elements for reading and writing, on a stream of the same GPU. [`from_cudarc`](Self::from_cudarc) has an
     /// example.
     ///
     /// # Errors
     /// As for [`UsmBuffer::write_range`], and [`usm_core::Error::NotSupported`] for a stream of another device.
     pub fn cudarc_write(&self, stream: &Arc<CudaStream>) -> Result<CudarcWrite<T>> {
         let guard = self.as_buffer().write_range(0..self.as_buffer().len_bytes())?;
-        Ok(CudarcWrite(Lent::new(self, stream, guard)?))
+        Ok(CudarcWrite(Borrowed::new(self, stream, guard)?))
     }
 }
 
-/// Elements that are lent to `cudarc` for reading, until this value drops: the drop waits for the reads.
+/// Elements that `cudarc` has borrowed for reading, until this value drops: the drop waits for the reads.
 #[derive(Debug)]
-pub struct CudarcRead<T>(Lent<T, ReadGuard>);
+pub struct CudarcRead<T>(Borrowed<T, ReadGuard>);
 
 impl<T> CudarcRead<T> {
     /// All elements.
@@ -94,9 +94,9 @@ impl<T> CudarcRead<T> {
     }
 }
 
-/// Elements that are lent to `cudarc` for writing, until this value drops: the drop waits for its work.
+/// Elements that `cudarc` has borrowed for writing, until this value drops: the drop waits for its work.
 #[derive(Debug)]
-pub struct CudarcWrite<T>(Lent<T, WriteGuard>);
+pub struct CudarcWrite<T>(Borrowed<T, WriteGuard>);
 
 impl<T> CudarcWrite<T> {
     /// All elements.
@@ -114,7 +114,7 @@ impl<T> CudarcWrite<T> {
 
 /// Memory in the hands of `cudarc`.
 #[derive(Debug)]
-struct Lent<T, G> {
+struct Borrowed<T, G> {
     /// Invariant L1: over the memory that `guard` has borrowed. Nobody gets the slice itself, which would free that memory.
     slice: ManuallyDrop<CudaSlice<T>>,
     stream: Arc<CudaStream>,
@@ -122,7 +122,7 @@ struct Lent<T, G> {
     guard: ManuallyDrop<G>,
 }
 
-impl<T: Plain, G> Lent<T, G> {
+impl<T: Plain, G> Borrowed<T, G> {
     fn new(buffer: &TypedBuffer<T>, stream: &Arc<CudaStream>, guard: G) -> Result<Self> {
         let (device, context) = (buffer.queue().device(), stream.context());
         let ordinal = device.info().cuda_ordinal.and_then(|ordinal| usize::try_from(ordinal).ok());
@@ -132,7 +132,7 @@ impl<T: Plain, G> Lent<T, G> {
             return Err(CoreError::NotSupported { backend: buffer.queue().backend_id(), what }.into());
         }
         let address = buffer.as_buffer().address() as u64;
-        // SAFETY: an allocation of the GPU with that many elements, for each of which any bytes are a value (`Plain`).
+        // SAFETY: P1 and L1: memory that the GPU reaches, with that many elements, for each of which any bytes are a value (`Plain`).
         let slice = unsafe { stream.upgrade_device_ptr::<T>(address, buffer.len()) };
         Ok(Self {
             slice: ManuallyDrop::new(slice),
@@ -142,9 +142,9 @@ impl<T: Plain, G> Lent<T, G> {
     }
 }
 
-impl<T, G> Drop for Lent<T, G> {
+impl<T, G> Drop for Borrowed<T, G> {
     fn drop(&mut self) {
-        // SAFETY: taken once, and not used any more.
+        // SAFETY: L1: taken once, and not used any more.
         let slice = unsafe { ManuallyDrop::take(&mut self.slice) };
         // The stream waits for the accesses on other streams. The memory stays ours.
         slice.leak();

@@ -75,12 +75,12 @@ fn a_shared_slice_is_read_by_both_and_written_by_none() {
 }
 
 #[test]
-fn our_memory_is_lent_to_them_and_comes_back() {
-    on_a_gpu("our_memory_is_lent_to_them_and_comes_back", |queue, stream| {
+fn our_memory_is_borrowed_by_them_and_comes_back() {
+    on_a_gpu("our_memory_is_borrowed_by_them_and_comes_back", |queue, stream| {
         for kind in [UsmKind::Device, UsmKind::Shared] {
             let buffer = TypedBuffer::<u16>::from_slice(queue, kind, &[1, 2, 3, 4]).unwrap();
             let mut writing = buffer.cudarc_write(stream).unwrap();
-            assert!(buffer.to_vec().is_err(), "lent for writing");
+            assert!(buffer.to_vec().is_err(), "borrowed for writing");
             let mut view = writing.view_mut();
             stream.memcpy_htod(&[30_u16, 40], &mut view.slice_mut(2..)).unwrap();
             drop(writing);
@@ -89,7 +89,7 @@ fn our_memory_is_lent_to_them_and_comes_back() {
             let reading = buffer.cudarc_read(stream).unwrap();
             let again = buffer.cudarc_read(stream).unwrap();
             assert_eq!(stream.clone_dtoh(&reading.view().slice(1..3)).unwrap(), [2, 30]);
-            assert!(buffer.cudarc_write(stream).is_err(), "lent for reading");
+            assert!(buffer.cudarc_write(stream).is_err(), "borrowed for reading");
             drop((reading, again));
             buffer.as_buffer().fill(&[5, 0]).unwrap();
             assert_eq!(stream.clone_dtoh(&buffer.cudarc_read(stream).unwrap().view()).unwrap(), [5; 4]);

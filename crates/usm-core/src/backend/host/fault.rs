@@ -69,7 +69,7 @@ impl Drop for KnownRange {
 
 /// The action that was there before.
 ///
-/// Invariant S1: what the system reported as the action of `SIGSEGV`, which others keep valid as long as it could be called.
+/// Invariant S3: what the system reported as the action of `SIGSEGV`, which others keep valid as long as it could be called.
 static PREVIOUS: OnceLock<libc::sigaction> = OnceLock::new();
 
 /// Installs the handler, once in a process and its forked children.
@@ -116,13 +116,13 @@ extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut 
         Some((libc::SIG_IGN, _)) => {}
         Some((handler, flags)) if flags & libc::SA_SIGINFO != 0 => {
             let handler = ptr::with_exposed_provenance::<()>(handler);
-            // SAFETY: S1: a handler with the signature that the flag demands.
+            // SAFETY: S3: a handler with the signature that the flag demands.
             let handler = unsafe { mem::transmute::<*const (), WithInfo>(handler) };
             handler(signal, info, context);
         }
         Some((handler, _)) => {
             let handler = ptr::with_exposed_provenance::<()>(handler);
-            // SAFETY: S1: a handler with the signature of actions without the flag.
+            // SAFETY: S3: a handler with the signature of actions without the flag.
             let handler = unsafe { mem::transmute::<*const (), Plain>(handler) };
             handler(signal);
         }

@@ -178,7 +178,7 @@ impl Value {
 
 /// The library's copy of a struct.
 struct RawArgument {
-    /// Invariant K1: an object of the library that this value alone deletes.
+    /// Invariant K2: an object of the library that this value alone deletes.
     raw: NonNull<DPCTLOpaqueSyclRawKernelArg>,
     delete: unsafe extern "C-unwind" fn(DPCTLSyclRawKernelArgRef),
 }
@@ -208,7 +208,7 @@ impl RawArgument {
 
 impl Drop for RawArgument {
     fn drop(&mut self) {
-        // SAFETY: K1: our own object, deleted once; a submitted kernel has its own copy. The call does not throw.
+        // SAFETY: K2: our own object, deleted once; a submitted kernel has its own copy. The call does not throw.
         unsafe { (self.delete)(self.raw.as_ptr()) };
     }
 }
