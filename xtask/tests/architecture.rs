@@ -11,27 +11,29 @@ use std::process::Command;
 use common::{files, root};
 
 /// A library crate and the crates of ours it may depend on. The test backend's place is among the dev-dependencies.
-const EDGES: [(&str, &[&str]); 10] = [
-    ("sycl-sys", &[]),
+const EDGES: [(&str, &[&str]); 11] = [
+    ("usm-derive", &[]),
+    ("sycl-sys", &["usm-derive"]),
     ("cuda-loopback", &[]),
     ("sycl-loopback", &[]),
     ("test-stacks", &[]),
-    ("usm-core", &["sycl-sys"]),
-    ("usm-memory", &["usm-core"]),
-    ("usm-array", &["usm-memory"]),
+    ("usm-core", &["sycl-sys", "usm-derive"]),
+    ("usm-memory", &["usm-core", "usm-derive"]),
+    ("usm-array", &["usm-derive", "usm-memory"]),
     ("usm-python", &["usm-array"]),
     ("usm-bench", &["usm-array", "usm-memory"]),
     ("xtask", &[]),
 ];
 
 /// Folders whose modules form layers, in each folder below, too.
-const LAYERED: [&str; 9] = [
+const LAYERED: [&str; 10] = [
     "crates/cuda-loopback/src",
     "crates/sycl-loopback/src",
     "crates/sycl-sys/src",
     "crates/test-stacks/src",
     "crates/usm-array/src",
     "crates/usm-core/src",
+    "crates/usm-derive/src",
     "crates/usm-memory/src",
     "crates/usm-python/src",
     "xtask/src",

@@ -28,14 +28,17 @@ impl Launch {
 }
 
 /// An argument of a kernel.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Argument {
     U32(u32),
     Usm(*mut c_void),
     LocalBytes(usize),
+    Struct(Vec<u8>),
     Other,
 }
 
+/// `DPCTL_RAW_KERNEL_ARG`: the argument is an object of the library.
+pub(crate) const RAW_KERNEL_ARG: u32 = 13;
 /// `DPCTL_UINT32_T`, `DPCTL_VOID_PTR`, `DPCTL_LOCAL_ACCESSOR`.
 const UINT32: u32 = 5;
 const VOID_PTR: u32 = 10;
@@ -88,6 +91,8 @@ enum Work {
     Copy,
     /// `(global uint *to, global const uint *from, local uint *scratch)`: the sum of each work group.
     Sum,
+    /// `(global uint *to, struct { uint factor; uint offset; } scale)`: every work item scales its word.
+    Scale,
 }
 
 /// A kernel that the library knows.
@@ -98,10 +103,11 @@ pub(crate) struct Known {
     work: Work,
 }
 
-pub(crate) static KNOWN: [Known; 3] = [
+pub(crate) static KNOWN: [Known; 4] = [
     Known { name: "fill_u32", arguments: 2, work: Work::Fill },
     Known { name: "copy_bytes", arguments: 2, work: Work::Copy },
     Known { name: "sum_u32", arguments: 3, work: Work::Sum },
+    Known { name: "scale_u32", arguments: 2, work: Work::Scale },
 ];
 
 impl Known {
@@ -112,6 +118,9 @@ impl Known {
             (Work::Fill, &[Argument::Usm(to), Argument::U32(_)], _) => vec![(to, words)],
             (Work::Copy, &[Argument::Usm(to), Argument::Usm(from)], _) => {
                 vec![(to, launch.items), (from, launch.items)]
+            }
+            (Work::Scale, [Argument::Usm(to), Argument::Struct(scale)], _) => {
+                (scale.len() == 8).then(|| vec![(*to, words)])?
             }
             (
                 Work::Sum,
@@ -130,6 +139,17 @@ impl Known {
                 for item in 0..launch.items {
                     // SAFETY: the caller's promise 1.
                     unsafe { to.cast::<u32>().wrapping_add(item).write_unaligned(value) };
+                }
+            }
+            (Work::Scale, [Argument::Usm(to), Argument::Struct(scale)], _) => {
+                let [factor, offset] = [0, 1]
+                    .map(|word| scale.as_chunks().0.get(word).map_or(0, |bytes| u32::from_ne_bytes(*bytes)));
+                for item in 0..launch.items {
+                    let place = to.cast::<u32>().wrapping_add(item);
+                    // SAFETY: the caller's promise 1.
+                    let value = unsafe { place.read_unaligned() };
+                    // SAFETY: the caller's promise 1.
+                    unsafe { place.write_unaligned(value.wrapping_mul(factor).wrapping_add(offset)) };
                 }
             }
             (Work::Copy, &[Argument::Usm(to), Argument::Usm(from)], _) => {

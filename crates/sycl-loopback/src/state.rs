@@ -45,6 +45,7 @@ kinds! {
     Bundle = "Kernel bundles.",
     Kernel = "Kernels.",
     SizeArray = "Arrays of sizes.",
+    RawArgument = "Structs as arguments of kernels.",
 }
 
 /// A context: equal for all its handles.
@@ -147,6 +148,7 @@ objects! {
     event_vector: EventVector(Vec<[u64; 3]>);
     bundle: Bundle(Bundle);
     kernel: Kernel(Kernel);
+    raw_argument: RawArgument(Vec<u8>);
 }
 
 /// A USM allocation.

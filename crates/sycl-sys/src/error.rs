@@ -1,13 +1,12 @@
 //! Why the SYCL C interface could not be loaded.
 
-use std::fmt;
 use std::path::PathBuf;
 
 use crate::locate::Tried;
 use crate::table::{REQUIREMENT, SUPPORTED};
 
 /// Why the SYCL C interface could not be loaded.
-#[derive(thiserror::Error)]
+#[derive(thiserror::Error, usm_derive::ErrorDebug)]
 #[non_exhaustive]
 pub enum LoadError {
     /// No place that was searched has a library that can be loaded.
@@ -73,11 +72,4 @@ pub enum LoadError {
         /// The operating system, as Rust names it.
         os: &'static str,
     },
-}
-
-/// The sentence, since `main` prints the error that it returns with `Debug`.
-impl fmt::Debug for LoadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
 }

@@ -48,6 +48,8 @@ opaque! {
     DPCTLOpaqueSyclKernel, DPCTLSyclKernelRef;
     /// A `sycl::kernel_bundle` in the state `executable`.
     DPCTLOpaqueSyclKernelBundle, DPCTLSyclKernelBundleRef;
+    /// A copy of bytes that a kernel takes by value.
+    DPCTLOpaqueSyclRawKernelArg, DPCTLSyclRawKernelArgRef;
     /// A vector that owns device handles.
     DPCTLDeviceVector, DPCTLDeviceVectorRef;
     /// A vector that owns event handles.
@@ -189,7 +191,7 @@ enumeration! {
         VOID_PTR = 10, "The element is the USM pointer itself.";
         LOCAL_ACCESSOR = 11, "An [`MDLocalAccessor`].";
         WORK_GROUP_MEMORY = 12, "The element is a number of bytes of local memory; not in every build of the library.";
-        RAW_KERNEL_ARG = 13, "An argument as bytes; not in every build of the library.";
+        RAW_KERNEL_ARG = 13, "The element is a [`DPCTLSyclRawKernelArgRef`]; not in every build of the library.";
         UNSUPPORTED = 14, "An argument of no type listed here.";
     }
 }

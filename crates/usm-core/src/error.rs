@@ -1,7 +1,6 @@
 //! Errors of devices, contexts, queues and USM, with the numbers that explain them.
 
 use std::convert::Infallible;
-use std::fmt;
 
 use crate::backend::{Aspects, BackendId, MemoryFigures, Partition};
 use crate::{BackendState, UsmKind};
@@ -10,7 +9,7 @@ use crate::{BackendState, UsmKind};
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Error of a device, context, queue or USM operation.
-#[derive(thiserror::Error)]
+#[derive(thiserror::Error, usm_derive::ErrorDebug)]
 #[non_exhaustive]
 pub enum Error {
     /// A text that names none of the three USM kinds.
@@ -18,6 +17,16 @@ pub enum Error {
     UnknownKind {
         /// The text.
         found: String,
+    },
+    /// A text that is none of the values of its type.
+    #[error("{found:?} is no {what}; allowed are: {}", allowed.join(", "))]
+    UnknownText {
+        /// The type, in words.
+        what: &'static str,
+        /// The text.
+        found: String,
+        /// The texts of all values.
+        allowed: &'static [&'static str],
     },
     /// A request for no bytes. SYCL returns no pointer for it.
     #[error("cannot allocate 0 bytes of USM; at least 1 byte is needed")]
@@ -122,6 +131,7 @@ pub enum Error {
     #[error("the process ends, and with it the SYCL runtime: wait for threads that use it before")]
     ProcessEnding,
     /// The host backend of another copy of this library, which this copy shares, failed.
+    #[cfg(feature = "across-copies")]
     #[error("{text}")]
     OfOtherCopy {
         /// The other copy's message.
@@ -402,13 +412,6 @@ pub enum Error {
         /// The range and the reason.
         reason: String,
     },
-}
-
-/// The message: `main` prints a returned error with `Debug`.
-impl fmt::Debug for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
 }
 
 /// Conversions that cannot fail have this error, such as that of a filter selector to itself.

@@ -31,6 +31,7 @@
 //! | `kernel`, `info::kernel_device_specific` | [`Kernel`], [`KernelInfo`] |
 //! | `range`, `nd_range` | [`Range`], [`NdRange`]; either: [`ExecutionRange`] |
 //! | `handler::set_arg`, `local_accessor`, `parallel_for` | [`KernelArgument`], [`Queue::submit_kernel`] |
+//! | a type that is *device copyable* | [`DeviceCopyable`], with a derive |
 //! | an object of another library | [`ExternalHandle`], [`Queue::from_external`], [`Context::from_external`] |
 //!
 //! ```
@@ -103,8 +104,8 @@ pub use filter::{Filter, FilterSelector};
 #[cfg(feature = "cuda")]
 pub use kernel::Nvrtc;
 pub use kernel::{
-    ArgumentKind, ExecutionRange, Kernel, KernelArgument, KernelBundle, KernelCode, KernelInfo, NdRange,
-    Range,
+    ArgumentKind, DeviceCopyable, ExecutionRange, Kernel, KernelArgument, KernelBundle, KernelCode,
+    KernelInfo, NdRange, Range,
 };
 pub use kind::UsmKind;
 pub use live::{LiveAllocations, live_allocations};
@@ -114,6 +115,8 @@ pub use runtime::{
     BackendState, BackendStatus, DefaultQueue, DeviceTree, PlatformBranch, Runtime, RuntimeOptions,
 };
 pub use runtime::{DoctorReport, Problem, ProblemKind, ReportedDevice, SearchedPlace, SyclLibrary, Variable};
+
+pub use usm_derive::DeviceCopyable;
 
 #[doc(hidden)]
 pub use unclaimed::Unclaimed;

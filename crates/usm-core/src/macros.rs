@@ -43,6 +43,43 @@ macro_rules! owned_handle {
     };
 }
 
+/// The texts of an enum without fields: `ALL`, `as_str`, `Display` and `FromStr`, which takes these texts alone.
+macro_rules! texts {
+    ($name:ident, $what:literal: $($variant:ident = $text:literal),+ $(,)?) => {
+        impl $name {
+            #[doc = concat!("Each ", $what, ", in the order of the variants.")]
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            #[doc = concat!("The text of the ", $what, ", which parses to it again.")]
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $text,)+
+                }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.as_str())
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = $crate::Error;
+
+            fn from_str(text: &str) -> $crate::Result<Self> {
+                let found = Self::ALL.iter().find(|value| value.as_str() == text);
+                found.copied().ok_or_else(|| $crate::Error::UnknownText {
+                    what: $what,
+                    found: text.to_owned(),
+                    allowed: &[$($text),+],
+                })
+            }
+        }
+    };
+}
+
 /// What all safe handle types do whose clones and copies are equal. The type has a field `inner: Arc<_>` and a
 /// method `handle`.
 macro_rules! identity {

@@ -92,6 +92,13 @@ impl Platform {
 
 identity!(Platform, RawPlatform, "platform");
 
+/// Its name, which may be the name of several platforms.
+impl fmt::Display for Platform {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.info().name)
+    }
+}
+
 impl fmt::Debug for Platform {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Platform({}, {:?})", self.info().backend_name, self.info().name)

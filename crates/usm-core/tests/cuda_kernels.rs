@@ -128,6 +128,64 @@ fn plain_ranges_run_each_work_item_once() {
     }
 }
 
+/// A struct with a pointer to USM in it, as CUDA C declares `struct { u32 *words; u32 factor; u32 offset; }`.
+#[derive(Clone, Copy, usm_core::DeviceCopyable)]
+#[repr(C)]
+struct Scaled {
+    #[device_copyable(usm_pointer)]
+    words: *mut u32,
+    factor: u32,
+    offset: u32,
+}
+
+/// `scale(scaled, number)`: work-item `i` along x writes `words[i] * factor + offset + number`.
+const SCALE: &str = "
+.visible .entry scale(.param .align 8 .b8 scaled[16], .param .u32 number)
+{
+    .reg .b32 %r<8>;
+    .reg .b64 %d<4>;
+    ld.param.u64 %d1, [scaled];
+    ld.param.u32 %r1, [scaled+8];
+    ld.param.u32 %r2, [scaled+12];
+    ld.param.u32 %r3, [number];
+    mov.u32 %r4, %ctaid.x;
+    mov.u32 %r5, %ntid.x;
+    mov.u32 %r6, %tid.x;
+    mad.lo.u32 %r7, %r4, %r5, %r6;
+    mul.wide.u32 %d2, %r7, 4;
+    add.s64 %d3, %d1, %d2;
+    ld.global.u32 %r4, [%d3];
+    mad.lo.u32 %r4, %r4, %r1, %r2;
+    add.u32 %r4, %r4, %r3;
+    st.global.u32 [%d3], %r4;
+    ret;
+}
+";
+
+#[test]
+fn structs_arrive_by_value_with_their_pointers() {
+    let gpu = gpu();
+    let queue = &gpu.queue;
+    let scale = kernel(queue, SCALE, "scale");
+    let block = zeros(queue, 4 * 101);
+    for (factor, offset, number) in [(1, 5, 1_u32), (3, 2, 100)] {
+        let scaled = Scaled { words: block.as_ptr().as_ptr().cast(), factor, offset };
+        try_run(queue, &scale, &[scaled.into(), number.into()], NdRange::new(100, 10)).unwrap();
+    }
+    let mut expected = vec![6 * 3 + 2 + 100; 101];
+    expected[100] = 0;
+    assert_eq!(words(&block), expected);
+    for (wrong, bytes) in
+        [(KernelArgument::from([1_u32; 3]), 12), ([1_u64; 3].into(), 24), ((&block).into(), 8)]
+    {
+        let error = try_run(queue, &scale, &[wrong, 1_u32.into()], 1).unwrap_err();
+        assert!(
+            matches!(error, Error::ArgumentSize { position: 0, found_bytes, expected_bytes: 16, .. } if found_bytes == bytes),
+            "{error}"
+        );
+    }
+}
+
 #[test]
 fn arguments_of_every_type_arrive() {
     let types = [("u8", 1), ("s16", 2), ("u32", 4), ("u64", 8), ("f32", 4), ("f64", 8), ("u64", 8)];
@@ -159,7 +217,12 @@ fn arguments_of_every_type_arrive() {
         KernelArgument::pointer(block.address() + 8),
     ];
     try_run(&gpu.queue, &all, &arguments, 1).unwrap();
-    let expected: Vec<u8> = arguments[1..].iter().flat_map(KernelArgument::to_bytes).collect();
+    let word = |argument: &KernelArgument| {
+        let mut word = [0; 8];
+        word[..argument.as_bytes().len()].copy_from_slice(argument.as_bytes());
+        word
+    };
+    let expected: Vec<u8> = arguments[1..].iter().flat_map(word).collect();
     // SAFETY: shared memory, which no operation uses any more.
     let found = unsafe { std::slice::from_raw_parts(block.as_ptr().as_ptr(), 56) };
     assert_eq!(found, expected);
@@ -310,19 +373,19 @@ fn what_cannot_run_says_why_and_harms_nothing() {
     let queue = &gpu.queue;
     let add = kernel(queue, ADD, "add_number");
     let block = zeros(queue, 64);
-    let to = KernelArgument::from(&block);
+    let to = || KernelArgument::from(&block);
     for (position, arguments) in
-        [(1, [to, 3_u8.into()]), (1, [to, 3_u64.into()]), (0, [3_u32.into(), 3_u32.into()])]
+        [(1, [to(), 3_u8.into()]), (1, [to(), 3_u64.into()]), (0, [3_u32.into(), 3_u32.into()])]
     {
         let error = try_run(queue, &add, &arguments, 16).unwrap_err();
         assert!(matches!(error, Error::ArgumentSize { position: found, .. } if found == position), "{error}");
         assert!(error.to_string().contains("kernel \"add_number\": argument"), "{error}");
     }
-    let error = try_run(queue, &add, &[to], 16).unwrap_err();
+    let error = try_run(queue, &add, &[to()], 16).unwrap_err();
     assert!(matches!(error, Error::KernelArguments { expected: 2, found: 1, .. }), "{error}");
     let large = add.info().work_group_size + 1;
     for range in [NdRange::new(large, large).into(), ExecutionRange::from([65_537, 1])] {
-        let error = try_run(queue, &add, &[to, 3_u32.into()], range).unwrap_err();
+        let error = try_run(queue, &add, &[to(), 3_u32.into()], range).unwrap_err();
         assert!(matches!(error, Error::KernelRange { .. }), "{error}");
     }
     assert_eq!(words(&block), [0; 16]);

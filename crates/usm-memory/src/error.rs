@@ -1,7 +1,5 @@
 //! What can go wrong with a buffer.
 
-use std::fmt;
-
 use usm_core::{Error as CoreError, UsmKind};
 
 use crate::usage::Usage;
@@ -10,7 +8,7 @@ use crate::usage::Usage;
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Error of a buffer operation.
-#[derive(thiserror::Error)]
+#[derive(thiserror::Error, usm_derive::ErrorDebug)]
 #[non_exhaustive]
 pub enum Error {
     /// A range that reaches beyond its buffer.
@@ -192,13 +190,6 @@ pub enum Error {
     /// An error of the device, context or queue below.
     #[error(transparent)]
     Core(#[from] usm_core::Error),
-}
-
-/// The sentence, since `main` prints the error that it returns with `Debug`.
-impl fmt::Debug for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
 }
 
 impl Error {

@@ -62,6 +62,8 @@ use test_stacks as _;
 
 mod access;
 mod buffer;
+#[cfg(feature = "cudarc")]
+mod cudarc;
 mod error;
 mod live;
 mod plain;
@@ -79,6 +81,8 @@ pub use access::{
     submit, submit_async,
 };
 pub use buffer::{Lease, Ownership, ReturnedMemory, UsmBuffer, live_borrows, pointer_info};
+#[cfg(feature = "cudarc")]
+pub use cudarc::{CudarcRead, CudarcWrite};
 pub use error::{Error, Result};
 pub use live::live_allocations;
 pub use plain::Plain;

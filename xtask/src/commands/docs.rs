@@ -4,7 +4,7 @@ use crate::failure::Outcome;
 use crate::project::{Project, openly};
 
 /// All features of all crates, as on docs.rs.
-pub(super) const ALL_FEATURES: &str = "usm-core/testing,usm-array/ndarray,usm-python/svg";
+pub(super) const ALL_FEATURES: &str = "usm-core/testing,usm-memory/cudarc,usm-array/ndarray,usm-python/svg";
 
 /// Builds `target/doc`.
 pub(crate) fn run(project: &Project) -> Outcome<()> {

@@ -48,6 +48,26 @@ export! {
         unsafe { give(context, handle(found)) }
     }
 
+    // The context takes the place of the current one, of none, or ends it.
+    fn cuCtxSetCurrent(call, state, context: Handle) {
+        let device = if context.is_null() { None } else { Some(state.context(call, context)?) };
+        let set = |current: &mut Vec<usize>| {
+            current.pop();
+            current.extend(device);
+        };
+        current(set).ok_or_else(|| Code::INVALID_CONTEXT.refusal())
+    }
+
+    // The stand-in keeps the context for the one who retained it first.
+    fn cuDevicePrimaryCtxRelease_v2(call, state, device: c_int) {
+        let device = state.device(device)?;
+        match state.contexts.get_mut(&device) {
+            Some(found) if found.references > 1 => found.references -= 1,
+            _ => return Err(Code::INVALID_CONTEXT.fault(format!("{call}: nobody else has the context of {device}"))),
+        }
+        Ok(())
+    }
+
     fn cuCtxSynchronize(call, state) {
         let device = state.current_device(call)?;
         state.check_none_captured(call, device)?;

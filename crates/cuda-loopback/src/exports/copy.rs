@@ -1,6 +1,6 @@
 //! Copies, fills, and hints for managed memory.
 
-use std::ffi::{c_int, c_uint};
+use std::ffi::{c_int, c_uint, c_void};
 
 use super::{export, stream};
 use crate::codes::{Code, Outcome};
@@ -114,6 +114,16 @@ export! {
             return Err(Code::INVALID_VALUE.refusal());
         }
         copy(state, call, to, from, len_bytes, stream)
+    }
+
+    fn cuMemcpyHtoDAsync_v2(call, state, to: u64, from: *const c_void, len_bytes: usize, stream: Handle) {
+        let stream = state.stream_to_use(call, stream)?;
+        copy(state, call, usize::try_from(to).unwrap_or_default(), from.addr(), len_bytes, stream)
+    }
+
+    fn cuMemcpyDtoHAsync_v2(call, state, to: *mut c_void, from: u64, len_bytes: usize, stream: Handle) {
+        let stream = state.stream_to_use(call, stream)?;
+        copy(state, call, to.addr(), usize::try_from(from).unwrap_or_default(), len_bytes, stream)
     }
 
     fn cuMemcpyPeerAsync(

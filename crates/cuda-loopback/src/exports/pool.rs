@@ -5,8 +5,9 @@ use std::ffi::{c_int, c_void};
 use super::memory::retry;
 use super::{export, give, handle};
 use crate::codes::{Code, Outcome};
+use crate::handles::StreamRef;
 use crate::operations::submit;
-use crate::state::{Handle, Object, State};
+use crate::state::{Handle, Locked, Object, State};
 use crate::streams::Work;
 
 /// `CU_MEMPOOL_ATTR_RELEASE_THRESHOLD`, a `u64`.
@@ -40,6 +41,32 @@ fn device_at(state: &State, location: [c_int; 2]) -> Outcome<usize> {
         [LOCATION_DEVICE, ordinal] => state.device(ordinal),
         _ => Err(Code::INVALID_VALUE.refusal()),
     }
+}
+
+/// Allocates memory of a device in the order of a stream.
+fn allocate(
+    state: Locked,
+    device: usize,
+    address: *mut u64,
+    len_bytes: usize,
+    pool: Option<usize>,
+    stream: StreamRef,
+) -> Outcome {
+    if len_bytes == 0 {
+        // As the real driver.
+        // SAFETY: the header's contract: writable.
+        return unsafe { give(address, 0) };
+    }
+    let (mut state, start) = retry(state, |state| state.memory.allocate_device(device, len_bytes, pool));
+    let start = start?;
+    // SAFETY: the header's contract: writable.
+    let submitted = unsafe { give(address, start as u64) }
+        .and_then(|()| submit(&mut state, stream, Work::Allocate { block: start }));
+    match submitted {
+        Ok(at) => state.memory.set_allocated(start, at),
+        Err(_) => state.memory.remove(start),
+    }
+    submitted.map(|_| ())
 }
 
 export! {
@@ -101,21 +128,13 @@ export! {
         let pool = state.pool_handle(call, pool)?;
         let stream = state.stream_to_use(call, stream)?;
         let device = state.memory.pool(pool).map(|pool| pool.device).unwrap_or_default();
-        if len_bytes == 0 {
-            // As the real driver.
-            // SAFETY: the header's contract: writable.
-            return unsafe { give(address, 0) };
-        }
-        let (mut state, start) = retry(state, |state| state.memory.allocate_device(device, len_bytes, Some(pool)));
-        let start = start?;
-        // SAFETY: the header's contract: writable.
-        let submitted = unsafe { give(address, start as u64) }
-            .and_then(|()| submit(&mut state, stream, Work::Allocate { block: start }));
-        match submitted {
-            Ok(at) => state.memory.set_allocated(start, at),
-            Err(_) => state.memory.remove(start),
-        }
-        submitted.map(|_| ())
+        allocate(state, device, address, len_bytes, Some(pool), stream)
+    }
+
+    // From the pool of the device, which nobody made.
+    fn cuMemAllocAsync(call, state, address: *mut u64, len_bytes: usize, stream: Handle) {
+        let stream = state.stream_to_use(call, stream)?;
+        allocate(state, stream.device, address, len_bytes, None, stream)
     }
 
     // The bytes are overwritten in the order of the stream; from the call on, the address is of no allocation.

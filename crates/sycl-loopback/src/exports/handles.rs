@@ -20,6 +20,7 @@ deleted! {
     DPCTLPlatform_Delete = Platform;
     DPCTLPlatformVector_Delete = PlatformVector;
     DPCTLQueue_Delete = Queue;
+    DPCTLRawKernelArg_Delete = RawArgument;
     DPCTLDeviceSelector_Delete = Selector;
 }
 

@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_void};
 
 use super::{elements, export, memory, text, usm};
 use crate::devices::{DEVICES, INTEL};
-use crate::kernels::{Argument, KNOWN, Launch, entry_points, functions};
+use crate::kernels::{Argument, KNOWN, Launch, RAW_KERNEL_ARG, entry_points, functions};
 use crate::state::{Bundle, Handle, Kernel, Object, State};
 
 /// Work items in a sub-group, of every kernel.
@@ -114,6 +114,10 @@ fn submit(state: &mut State, submission: &Submission) -> Option<Handle> {
     let types = unsafe { elements(submission.types, submission.argument_count) };
     let mut arguments = Vec::new();
     for (pointer, argument_type) in pointers.into_iter().zip(types) {
+        if argument_type == RAW_KERNEL_ARG {
+            arguments.push(Argument::Struct(state.raw_argument(pointer)?));
+            continue;
+        }
         // SAFETY: the header's contract: what an argument of this type points to.
         let argument = unsafe { Argument::read(pointer, argument_type) }?;
         if let Argument::Usm(pointer) = argument {
@@ -158,6 +162,15 @@ export! {
         let source = unsafe { text(source) }?;
         build(state, context, device, functions(&source))
     }
+
+    fn DPCTLRawKernelArg_Create(state, start: *mut c_void, count_bytes: usize) -> Handle {
+        state.expect(!start.is_null() && count_bytes > 0)?;
+        // SAFETY: the header's contract: `start` has `count_bytes` bytes.
+        let bytes = unsafe { elements(start.cast::<u8>(), count_bytes) };
+        Some(state.create(Object::RawArgument(bytes)))
+    }
+
+    fn DPCTLRawKernelArg_Available(_state) -> bool { Some(true) }
 
     fn DPCTLKernelBundle_GetKernel(state, bundle: Handle, name: *const c_char) -> Handle {
         let kernel = find(state, bundle, name)?;

@@ -379,6 +379,14 @@ super::api! {
         /// The version of the DPC++ compiler that built the interface.
         DPCTLService_GetDPCPPVersion: "C" fn() -> *const c_char;
 
+        // Structs as arguments of kernels. Without these functions kernels take numbers and pointers only.
+        /// Copies `count_bytes` bytes for an argument of a kernel.
+        DPCTLRawKernelArg_Create: "C" fn(bytes: *mut c_void, count_bytes: usize) -> DPCTLSyclRawKernelArgRef;
+        /// Deletes the copy. A kernel that was submitted has one of its own.
+        DPCTLRawKernelArg_Delete: "C-unwind" fn(argument: DPCTLSyclRawKernelArgRef);
+        /// Whether kernels take such arguments in this build of the library.
+        DPCTLRawKernelArg_Available: "C-unwind" fn() -> bool;
+
         // Not in each supported version.
         /// The composite devices of the platform; not in old libraries.
         DPCTLPlatform_GetCompositeDevices: "C" fn(platform: DPCTLSyclPlatformRef) -> DPCTLDeviceVectorRef;

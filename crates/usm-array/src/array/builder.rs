@@ -47,7 +47,7 @@ impl UsmArray {
     /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let source = BufferSource::Allocate { kind: UsmKind::Host, queue: &queue };
     /// let array = UsmArray::builder(&[2, 2], Dtype::U8)
-    ///     .strides(Some(&[2, -1]))
+    ///     .strides(&[2, -1])
     ///     .build(source)?;
     /// assert_eq!(array.offset(), 1);
     /// assert_eq!(array.buffer().len_bytes(), 4);
@@ -59,17 +59,17 @@ impl UsmArray {
 }
 
 impl<'a> UsmArrayBuilder<'a> {
-    /// Elements from one index to the next along each axis; `None` is without gaps.
-    pub const fn strides(mut self, strides: Option<&'a [isize]>) -> Self {
-        self.strides = strides;
+    /// Elements from one index to the next along each axis. By default there are no gaps.
+    pub const fn strides(mut self, strides: &'a [isize]) -> Self {
+        self.strides = Some(strides);
         self
     }
 
-    /// Elements from the start of the memory to index zero. `None` is 0 in existing memory, and in
-    /// new memory whatever makes the lowest element the first one; a number is taken as it is, new
-    /// memory is then as large as it takes.
-    pub const fn offset(mut self, offset: Option<isize>) -> Self {
-        self.offset = offset;
+    /// Elements from the start of the memory to index zero. The number is taken as it is, and new
+    /// memory is as large as it takes. The default is 0 in existing memory; in new memory it makes
+    /// the lowest element the first one.
+    pub const fn offset(mut self, offset: isize) -> Self {
+        self.offset = Some(offset);
         self
     }
 
@@ -79,10 +79,10 @@ impl<'a> UsmArrayBuilder<'a> {
         self
     }
 
-    /// What the address of new memory has to be a multiple of, in bytes; `None` leaves it to the
+    /// What the address of new memory has to be a multiple of, in bytes. The default is up to the
     /// backend. Existing memory stays where it is.
-    pub const fn align_bytes(mut self, align_bytes: Option<usize>) -> Self {
-        self.align_bytes = align_bytes;
+    pub const fn align_bytes(mut self, align_bytes: usize) -> Self {
+        self.align_bytes = Some(align_bytes);
         self
     }
 

@@ -116,7 +116,7 @@ impl UsmArray {
         let (kind, queue) = (wanted.kind.unwrap_or(self.kind()), wanted.queue.unwrap_or(self.queue()));
         let packed = self.layout().packed(wanted.order)?;
         let copy = Self::builder(self.shape(), dtype)
-            .strides(Some(packed.strides()))
+            .strides(packed.strides())
             .build(BufferSource::Allocate { kind, queue })?;
         copy.assign_cast(self, Casting::Unsafe)?;
         Ok(copy)

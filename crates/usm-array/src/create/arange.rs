@@ -25,7 +25,7 @@ impl CreateOptions<'_> {
     /// let new = CreateOptions::new(&queue, UsmKind::Device);
     /// let down = new.arange(Scalar::Int(5), Scalar::Int(0), Scalar::Int(-2))?;
     /// assert_eq!(down.to_vec::<i64>()?, [5, 3, 1]);
-    /// let halves = new.dtype(Some(Dtype::F32)).arange(Scalar::Int(0), Scalar::Float(1.1), Scalar::Float(0.5))?;
+    /// let halves = new.dtype(Dtype::F32).arange(Scalar::Int(0), Scalar::Float(1.1), Scalar::Float(0.5))?;
     /// assert_eq!(halves.to_vec::<f32>()?, [0.0, 0.5, 1.0]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

@@ -13,7 +13,7 @@ impl CreateOptions<'_> {
     /// use usm_array::{CreateOptions, Dtype, usm_core::{Runtime, UsmKind}};
     ///
     /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
-    /// let new = CreateOptions::new(&queue, UsmKind::Device).dtype(Some(Dtype::U8));
+    /// let new = CreateOptions::new(&queue, UsmKind::Device).dtype(Dtype::U8);
     /// assert_eq!(new.eye(2, Some(3), 1)?.to_vec::<u8>()?, [0, 1, 0, 0, 0, 1]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

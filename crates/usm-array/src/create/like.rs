@@ -59,7 +59,7 @@ impl UsmArray {
             kind: options.kind.unwrap_or(self.kind()),
             queue: options.queue.unwrap_or(self.queue()),
         };
-        Self::builder(model.shape(), dtype).strides(Some(model.strides())).build(source)
+        Self::builder(model.shape(), dtype).strides(model.strides()).build(source)
     }
 
     /// As [`empty_like`](Self::empty_like), of zeros.

@@ -42,7 +42,7 @@ impl CreateOptions<'_> {
             return Err(CreateError::NotNumeric { found: dtype }.into());
         }
         if dtype.is_narrow() {
-            let computed = self.dtype(Some(dtype.computed()));
+            let computed = self.dtype(dtype.computed());
             return computed.linspace(start, stop, num, endpoint)?.astype(dtype, CopyMode::IfNeeded);
         }
         if dtype.class() == Class::Complex {

@@ -57,7 +57,7 @@ impl CreateOptions<'_> {
     /// let new = CreateOptions::new(&queue, UsmKind::Device);
     /// let array = new.numbers(&[2], &[Scalar::Int(1), Scalar::Float(2.5)])?;
     /// assert_eq!(array.to_vec::<f64>()?, [1.0, 2.5]);
-    /// let array = new.dtype(Some(Dtype::I8)).numbers(&[2], &[1.0, 2.5])?;
+    /// let array = new.dtype(Dtype::I8).numbers(&[2], &[1.0, 2.5])?;
     /// assert_eq!(array.to_vec::<i8>()?, [1, 2]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -70,7 +70,7 @@ impl CreateOptions<'_> {
     pub fn numbers<'n>(&self, shape: &[usize], numbers: impl Into<Numbers<'n>>) -> Result<UsmArray> {
         let numbers = numbers.into();
         let dtype = self.dtype.unwrap_or_else(|| self.dtype_of(numbers));
-        let new = self.dtype(Some(dtype));
+        let new = self.dtype(dtype);
         match (numbers, dtype) {
             // Elements already.
             (Numbers::Ints(numbers), Dtype::I64) => new.elements(shape, bytes_of(numbers)),
@@ -113,7 +113,7 @@ impl CreateOptions<'_> {
             Numbers::Ints(numbers) => some(numbers.is_empty(), WeakScalar::Int),
             Numbers::Floats(numbers) => some(numbers.is_empty(), WeakScalar::Float),
         };
-        self.dtype(None).dtype_or(highest.unwrap_or(WeakScalar::Float))
+        self.defaults().of(highest.unwrap_or(WeakScalar::Float))
     }
 }
 

@@ -20,7 +20,7 @@ use crate::scalar::Scalar;
 ///
 /// assert_eq!(new.ones(&[2])?.to_vec::<f64>()?, [1.0, 1.0]);
 /// assert_eq!(new.full(&[2], Scalar::Int(7))?.dtype(), Dtype::I64);
-/// assert_eq!(new.dtype(Some(Dtype::U8)).full(&[2], Scalar::Int(7))?.to_vec::<u8>()?, [7, 7]);
+/// assert_eq!(new.dtype(Dtype::U8).full(&[2], Scalar::Int(7))?.to_vec::<u8>()?, [7, 7]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
@@ -38,9 +38,9 @@ impl<'a> CreateOptions<'a> {
         Self { queue, kind, dtype: None, order: Order::C }
     }
 
-    /// The element type; `None` leaves it to the function.
-    pub const fn dtype(mut self, dtype: Option<Dtype>) -> Self {
-        self.dtype = dtype;
+    /// The element type. By default it is up to the function.
+    pub const fn dtype(mut self, dtype: Dtype) -> Self {
+        self.dtype = Some(dtype);
         self
     }
 
@@ -73,7 +73,7 @@ impl<'a> CreateOptions<'a> {
     /// # Errors
     /// The errors of [`CreateOptions::zeros`].
     pub fn ones(&self, shape: &[usize]) -> Result<UsmArray> {
-        self.dtype(Some(self.dtype_or(WeakScalar::Float))).full(shape, Scalar::Bool(true))
+        self.dtype(self.dtype_or(WeakScalar::Float)).full(shape, Scalar::Bool(true))
     }
 
     /// An array of one value, by default of the default dtype of the value's kind.
@@ -95,7 +95,8 @@ impl<'a> CreateOptions<'a> {
         self.dtype.unwrap_or_else(|| self.defaults().of(kind))
     }
 
-    fn defaults(&self) -> DefaultDtypes {
+    /// The dtypes of kinds of numbers on the device.
+    pub(super) fn defaults(&self) -> DefaultDtypes {
         default_dtypes(self.queue.device())
     }
 

@@ -1,11 +1,12 @@
 //! Why there is no such element type
 
 use thiserror::Error;
+use usm_derive::ErrorDebug;
 
 use super::Dtype;
 
 /// A text that names no supported [`Dtype`], or a dtype without the requested property.
-#[derive(Clone, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error, ErrorDebug)]
 #[non_exhaustive]
 pub enum DtypeError {
     /// No dtype name, and not the form of a typestr.
@@ -83,6 +84,12 @@ pub enum DtypeError {
          \"real floating\", \"complex floating\" and \"numeric\""
     )]
     UnknownKind {
+        /// The text as given
+        found: String,
+    },
+    /// No rule for casts.
+    #[error("found {found:?}, allowed are \"no\", \"equiv\", \"safe\", \"same_kind\" and \"unsafe\"")]
+    UnknownCasting {
         /// The text as given
         found: String,
     },

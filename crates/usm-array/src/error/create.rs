@@ -1,12 +1,13 @@
 //! Why an array cannot be made of these arguments
 
 use thiserror::Error;
+use usm_derive::ErrorDebug;
 
 use crate::dtype::Dtype;
 use crate::scalar::Scalar;
 
 /// Arguments of a creation function that do not describe an array.
-#[derive(Clone, PartialEq, Error)]
+#[derive(Clone, PartialEq, Error, ErrorDebug)]
 #[non_exhaustive]
 pub enum CreateError {
     /// A range that goes nowhere.

@@ -1,13 +1,14 @@
 //! Why a tensor is refused; every message about an external tensor starts with the field it is about
 
 use thiserror::Error;
+use usm_derive::ErrorDebug;
 use usm_memory::usm_core::UsmKind;
 
 use crate::abi::{DLDataTypeCode, DLDevice, DLDeviceType, DLPackVersion, VERSION};
 use crate::layout::MAX_NDIM;
 
 /// A tensor that cannot be imported, or an array that cannot be exported as requested.
-#[derive(Clone, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error, ErrorDebug)]
 #[non_exhaustive]
 pub enum DlpackError {
     /// A struct of another layout. Only its version and deleter may be read then.

@@ -1,12 +1,13 @@
 //! Why an index is refused
 
 use thiserror::Error;
+use usm_derive::ErrorDebug;
 
 use crate::dtype::Dtype;
 use crate::layout::{LayoutError, allowed_indices};
 
 /// An index that does not fit its array. The operation has read and written no element.
-#[derive(Clone, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error, ErrorDebug)]
 #[non_exhaustive]
 pub enum IndexError {
     /// An integer of an index array outside its axis.

@@ -1,11 +1,12 @@
 //! Errors of joining, repeating and rolling arrays
 
 use thiserror::Error;
+use usm_derive::ErrorDebug;
 
 use crate::dtype::Dtype;
 
 /// Arguments of a manipulation that do not go together.
-#[derive(Clone, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error, ErrorDebug)]
 #[non_exhaustive]
 pub enum ManipulateError {
     /// No arrays to join.

@@ -5,12 +5,11 @@ mod dlpack;
 mod index;
 mod manipulate;
 
-use std::fmt;
-
 use thiserror::Error;
+use usm_derive::ErrorDebug;
 use usm_memory::usm_core::UsmKind;
 
-use crate::dtype::{Casting, Dtype, DtypeError};
+use crate::dtype::{Casting, Dtype};
 use crate::interface::{ByteSpan, InterfaceError};
 use crate::layout::LayoutError;
 use crate::scalar::Scalar;
@@ -25,7 +24,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 /// Error of an operation on arrays. No memory has been allocated or changed then, unless a copy
 /// failed in the runtime half way.
-#[derive(Error)]
+#[derive(Error, ErrorDebug)]
 #[non_exhaustive]
 pub enum Error {
     /// Shape, strides, offset or indices do not go together.
@@ -309,18 +308,6 @@ fn hint_at_bytes(
         false => String::new(),
     }
 }
-
-/// Sentences, since `main` prints the error that it returns with `Debug`.
-macro_rules! debug_is_display {
-    ($($error:ty)*) => {$(
-        impl fmt::Debug for $error {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                fmt::Display::fmt(self, f)
-            }
-        }
-    )*};
-}
-debug_is_display!(Error CreateError DlpackError DtypeError IndexError InterfaceError LayoutError ManipulateError);
 
 fn allowed_elements(buffer_len_bytes: usize, itemsize_bytes: usize) -> String {
     match buffer_len_bytes / itemsize_bytes {

@@ -1,6 +1,7 @@
 //! Why an interface is refused; every message starts with the key it is about
 
 use thiserror::Error;
+use usm_derive::ErrorDebug;
 
 use crate::dtype::DtypeError;
 use crate::layout::MAX_NDIM;
@@ -8,7 +9,7 @@ use crate::layout::MAX_NDIM;
 /// An entry of `__sycl_usm_array_interface__`, or of `__cuda_array_interface__`, that cannot be trusted.
 ///
 /// The message starts with the name of the key, then says what was found and what is allowed.
-#[derive(Clone, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error, ErrorDebug)]
 #[non_exhaustive]
 pub enum InterfaceError {
     /// A version other than 1.

@@ -1,11 +1,12 @@
 //! Why a layout, a slice or a view of one is impossible
 
 use thiserror::Error;
+use usm_derive::ErrorDebug;
 
 use super::{Extent, MAX_NDIM};
 
 /// A layout that would not be valid, or an index outside of one.
-#[derive(Clone, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error, ErrorDebug)]
 #[non_exhaustive]
 pub enum LayoutError {
     /// More axes than [`MAX_NDIM`].

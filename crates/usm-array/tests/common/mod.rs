@@ -54,8 +54,8 @@ pub(crate) fn is_interpreted(queue: &Queue) -> bool {
 pub(crate) fn strided<T: Element>(queue: &Queue, kind: UsmKind, layout: &Layout, memory: &[T]) -> UsmArray {
     let base = UsmArray::from_slice(queue, kind, &[memory.len()], memory).unwrap();
     UsmArray::builder(layout.shape(), T::DTYPE)
-        .strides(Some(layout.strides()))
-        .offset(Some(layout.offset()))
+        .strides(layout.strides())
+        .offset(layout.offset())
         .build(BufferSource::SharedWith(&base))
         .unwrap()
 }

@@ -12,7 +12,7 @@ use usm_array::{BufferSource, CreateError, Dtype, Error, Layout, LayoutError, Or
 fn a_given_offset_is_honoured_in_new_memory() {
     for (queue, kind) in places() {
         let source = BufferSource::Allocate { kind, queue: &queue };
-        let array = UsmArray::builder(&[2], Dtype::I32).offset(Some(3)).build(source).unwrap();
+        let array = UsmArray::builder(&[2], Dtype::I32).offset(3).build(source).unwrap();
         assert_eq!(array.offset(), 3);
         assert_eq!(array.buffer().len_bytes(), 5 * 4);
         array.fill(1_i32).unwrap();
@@ -24,7 +24,7 @@ fn a_given_offset_is_honoured_in_new_memory() {
 fn an_offset_that_leaves_elements_below_the_memory_is_refused() {
     let queue = &queues()[0];
     let source = BufferSource::Allocate { kind: UsmKind::Host, queue };
-    let built = UsmArray::builder(&[2, 2], Dtype::U8).strides(Some(&[2, -1])).offset(Some(0)).build(source);
+    let built = UsmArray::builder(&[2, 2], Dtype::U8).strides(&[2, -1]).offset(0).build(source);
     assert!(matches!(built, Err(Error::OutOfBuffer { min: -1, max: 2, offset: 0, .. })));
 }
 
@@ -39,8 +39,8 @@ fn elements_outside_existing_memory_are_refused_with_the_numbers() {
             (&[1], -1, "from element -1 to 2"),
         ] {
             let error = UsmArray::builder(&[4], Dtype::F64)
-                .strides(Some(strides))
-                .offset(Some(offset))
+                .strides(strides)
+                .offset(offset)
                 .build(BufferSource::Existing(memory.clone()))
                 .unwrap_err()
                 .to_string();
@@ -79,9 +79,9 @@ fn misaligned_memory_is_refused() {
 fn an_alignment_can_be_asked_for() {
     for (queue, kind) in places() {
         let source = BufferSource::Allocate { kind, queue: &queue };
-        let array = UsmArray::builder(&[3], Dtype::U8).align_bytes(Some(4096)).build(source.clone()).unwrap();
+        let array = UsmArray::builder(&[3], Dtype::U8).align_bytes(4096).build(source.clone()).unwrap();
         assert!(array.address().is_multiple_of(4096));
-        let refused = UsmArray::builder(&[3], Dtype::U8).align_bytes(Some(3)).build(source);
+        let refused = UsmArray::builder(&[3], Dtype::U8).align_bytes(3).build(source);
         assert!(matches!(refused, Err(Error::Memory(_))));
     }
 }
@@ -89,9 +89,13 @@ fn an_alignment_can_be_asked_for() {
 #[test]
 fn sizes_that_no_memory_has_are_refused_before_allocating() {
     let queue = &queues()[0];
-    let build = |shape: &[usize], strides, dtype| {
+    let build = |shape: &[usize], strides: Option<&[isize]>, dtype| {
         let source = BufferSource::Allocate { kind: UsmKind::Host, queue };
-        UsmArray::builder(shape, dtype).strides(strides).build(source)
+        let builder = UsmArray::builder(shape, dtype);
+        match strides {
+            Some(strides) => builder.strides(strides).build(source),
+            None => builder.build(source),
+        }
     };
     assert!(matches!(build(&[1 << 60, 2], None, Dtype::F64), Err(Error::TooManyBytes { .. })));
     assert!(matches!(build(&[2], Some(&[1 << 60][..]), Dtype::F64), Err(Error::TooManyBytes { .. })));
@@ -171,7 +175,7 @@ fn all_ways_to_an_array_agree() {
                     let Ok(published) = UsmArray::from_parts(part.clone(), dtype, one, origin) else {
                         continue;
                     };
-                    let builder = UsmArray::builder(shape, dtype).offset(Some(offset)).order(order);
+                    let builder = UsmArray::builder(shape, dtype).offset(offset).order(order);
                     let source = BufferSource::SharedWith(&published);
                     let layout = Layout::new(shape, None, offset.saturating_add(origin), order);
                     let expected = layout
@@ -189,7 +193,7 @@ fn all_ways_to_an_array_agree() {
     let new = BufferSource::Allocate { kind: UsmKind::Host, queue };
     let built = UsmArray::builder(&[2, 3], Dtype::F32).order(Order::F).build_boxed(new.clone()).unwrap();
     assert_eq!((built.strides(), built.buffer().len_bytes()), (&[1, 2][..], 24));
-    let built = UsmArray::builder(&[2, 2], Dtype::U8).strides(Some(&[2, -1])).build_boxed(new).unwrap();
+    let built = UsmArray::builder(&[2, 2], Dtype::U8).strides(&[2, -1]).build_boxed(new).unwrap();
     assert_eq!((built.offset(), built.buffer().len_bytes()), (1, 4));
 }
 
@@ -204,7 +208,7 @@ fn a_view_that_begins_elsewhere_needs_an_offset() {
             assert!(
                 matches!(error, Error::Create(CreateError::ViewOffset { offset: found, .. }) if found == offset)
             );
-            let built = builder().offset(Some(1)).build(BufferSource::SharedWith(&view)).unwrap();
+            let built = builder().offset(1).build(BufferSource::SharedWith(&view)).unwrap();
             assert_eq!(built.offset(), 1, "a number counts from the start of the memory");
             assert!(builder().build_boxed(BufferSource::Existing(view.buffer().clone())).is_ok());
         }
@@ -217,7 +221,7 @@ fn a_view_that_begins_elsewhere_needs_an_offset() {
 #[test]
 fn errors_print_as_sentences_from_main() {
     let queue = &queues()[0];
-    let built = UsmArray::builder(&[2], Dtype::U8).strides(Some(&[1, 1]));
+    let built = UsmArray::builder(&[2], Dtype::U8).strides(&[1, 1]);
     let error = built.build(BufferSource::Allocate { kind: UsmKind::Host, queue }).unwrap_err();
     let layout = Layout::new(&[2], Some(&[1, 1]), 0, Order::C).unwrap_err();
     assert_eq!(format!("{error:?}"), error.to_string());
@@ -235,7 +239,7 @@ fn strides_that_look_like_bytes_are_hinted_at() {
     let queue = &queues()[0];
     let memory = UsmBuffer::allocate(queue, UsmKind::Host, 24).unwrap();
     let refused = |dtype, shape: &[usize], strides: &[isize], offset| {
-        let builder = UsmArray::builder(shape, dtype).strides(Some(strides)).offset(Some(offset));
+        let builder = UsmArray::builder(shape, dtype).strides(strides).offset(offset);
         builder.build(BufferSource::Existing(memory.clone())).unwrap_err().to_string()
     };
     let hint = "strides count elements, not bytes: divide them by the item size of 8";

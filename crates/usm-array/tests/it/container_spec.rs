@@ -118,8 +118,7 @@ fn figure_negative_strides() {
 fn figure_formula() {
     for (queue, kind) in places() {
         let source = BufferSource::Allocate { kind, queue: &queue };
-        let array =
-            UsmArray::builder(&[3, 2, 2], Dtype::I16).strides(Some(&[-4, 1, 14])).build(source).unwrap();
+        let array = UsmArray::builder(&[3, 2, 2], Dtype::I16).strides(&[-4, 1, 14]).build(source).unwrap();
         let len = array.buffer().len_bytes() / 2;
         let flat: Vec<i16> = (0..len as i16).collect();
         let bytes: Vec<u8> = flat.iter().flat_map(|value| value.to_ne_bytes()).collect();
@@ -146,8 +145,7 @@ fn example_1_unsigned_shorts() {
 fn example_2_gap_between_rows() {
     for (queue, kind) in places() {
         let source = BufferSource::Allocate { kind, queue: &queue };
-        let array =
-            UsmArray::builder(&[2, 3], "i8".parse().unwrap()).strides(Some(&[6, 1])).build(source).unwrap();
+        let array = UsmArray::builder(&[2, 3], "i8".parse().unwrap()).strides(&[6, 1]).build(source).unwrap();
         assert_eq!(array.buffer().len_bytes(), 9 * 8);
         assert_eq!(array.offset(), 0);
         let buf_flat =
@@ -161,7 +159,7 @@ fn example_3_automatic_offset() {
     for (queue, kind) in places() {
         let source = BufferSource::Allocate { kind, queue: &queue };
         let array =
-            UsmArray::builder(&[2, 2], "u1".parse().unwrap()).strides(Some(&[2, -1])).build(source).unwrap();
+            UsmArray::builder(&[2, 2], "u1".parse().unwrap()).strides(&[2, -1]).build(source).unwrap();
         assert_eq!(array.buffer().len_bytes(), 4);
         assert_eq!(array.offset(), 1);
         let buf_flat = [a(&[0, 1]), a(&[0, 0]), a(&[1, 1]), a(&[1, 0])];
@@ -175,8 +173,8 @@ fn example_4_existing_memory() {
         let memory = UsmBuffer::allocate(&queue, kind, 64).unwrap();
         let address = memory.address();
         let array = UsmArray::builder(&[4], "f8".parse().unwrap())
-            .strides(Some(&[-2]))
-            .offset(Some(7))
+            .strides(&[-2])
+            .offset(7)
             .build(BufferSource::Existing(memory))
             .unwrap();
         assert_eq!(array.buffer().address(), address);
@@ -189,8 +187,7 @@ fn example_4_existing_memory() {
 fn example_5_same_memory_same_interface() {
     for (queue, kind) in places() {
         let source = BufferSource::Allocate { kind, queue: &queue };
-        let w =
-            UsmArray::builder(&[4, 2], "i4".parse().unwrap()).strides(Some(&[-5, -2])).build(source).unwrap();
+        let w = UsmArray::builder(&[4, 2], "i4".parse().unwrap()).strides(&[-5, -2]).build(source).unwrap();
         let w_iface = w.interface().unwrap();
         assert_eq!(w_iface.offset, 17);
         assert_eq!(w_iface.strides, Some(vec![-5, -2]));
@@ -200,8 +197,8 @@ fn example_5_same_memory_same_interface() {
         let strides: Vec<isize> = w_iface.strides.iter().flatten().map(|&s| s as isize).collect();
         for source in [BufferSource::SharedWith(&w), BufferSource::Existing(w.buffer().clone())] {
             let w2 = UsmArray::builder(&shape, w_iface.typestr.parse().unwrap())
-                .strides(Some(&strides))
-                .offset(Some(w_iface.offset as isize))
+                .strides(&strides)
+                .offset(w_iface.offset as isize)
                 .build(source)
                 .unwrap();
             assert_eq!(w_iface, w2.interface().unwrap());

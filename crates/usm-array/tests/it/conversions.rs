@@ -102,7 +102,7 @@ fn numbers_have_the_dtype_of_their_highest_kind() {
         ] {
             let array = new.numbers(&[numbers.len()], &numbers).unwrap();
             assert_eq!(array.dtype(), dtype, "{numbers:?}");
-            let given = new.dtype(Some(Dtype::C128)).numbers(&[numbers.len()], &numbers).unwrap();
+            let given = new.dtype(Dtype::C128).numbers(&[numbers.len()], &numbers).unwrap();
             let cast = array.astype(Dtype::C128, CopyMode::Always).unwrap();
             assert_eq!(given.to_bytes().unwrap(), cast.to_bytes().unwrap());
         }
@@ -115,7 +115,7 @@ fn numbers_have_the_dtype_of_their_highest_kind() {
 fn numbers_that_do_not_fit_are_refused_and_fractions_cut_off() {
     for queue in queues() {
         let new = CreateOptions::new(&queue, UsmKind::Device);
-        let bytes = new.dtype(Some(Dtype::U8));
+        let bytes = new.dtype(Dtype::U8);
         let reals = [1.9, -0.9, 255.9].map(Scalar::Float);
         assert_eq!(bytes.numbers(&[3], &reals).unwrap().to_vec::<u8>().unwrap(), [1, 0, 255]);
         let i = Scalar::Complex(Complex64::I);
@@ -153,7 +153,8 @@ fn numbers_of_one_type_are_as_among_others() {
     };
     for (queue, kind) in places() {
         let dtypes = Dtype::ALL.into_iter().map(Some).chain([None]);
-        for new in dtypes.map(|dtype| CreateOptions::new(&queue, kind).dtype(dtype)) {
+        let new = CreateOptions::new(&queue, kind);
+        for new in dtypes.map(|dtype| dtype.map_or(new, |dtype| new.dtype(dtype))) {
             for len in 0..=floats.len() {
                 same(&new, (&floats[..len]).into(), &floats.map(Scalar::Float)[..len]);
                 same(&new, (&ints[..len]).into(), &ints.map(|int| Scalar::Int(int.into()))[..len]);

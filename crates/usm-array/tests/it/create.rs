@@ -51,7 +51,7 @@ fn counting((queue, kind): &(Queue, UsmKind), layout: &Layout) -> UsmArray {
 fn one_value_of_every_dtype() {
     for (queue, kind) in PLACES.iter() {
         for dtype in Dtype::ALL {
-            let new = CreateOptions::new(queue, *kind).dtype(Some(dtype)).order(Order::F);
+            let new = CreateOptions::new(queue, *kind).dtype(dtype).order(Order::F);
             for (array, value) in [
                 (new.zeros(&[2, 3]), 0),
                 (new.ones(&[2, 3]), 1),
@@ -87,7 +87,7 @@ fn defaults_follow_from_the_value() {
     for array in [new.empty(&[1]), new.zeros(&[1]), new.ones(&[1]), new.eye(1, None, 0)] {
         assert_eq!(array.unwrap().dtype(), Dtype::F64);
     }
-    let ints = new.dtype(Some(Dtype::I8));
+    let ints = new.dtype(Dtype::I8);
     assert!(matches!(ints.full(&[1], Scalar::Float(1.5)), Err(Error::ScalarKind { .. })));
     assert!(matches!(ints.full(&[1], Scalar::Int(128)), Err(Error::ScalarRange { .. })));
     assert!(matches!(
@@ -137,7 +137,7 @@ fn after_a_model() {
 fn ones_on_every_diagonal() {
     for (queue, kind) in PLACES.iter() {
         for dtype in [Dtype::Bool, Dtype::F16, Dtype::I32, Dtype::C128] {
-            let new = CreateOptions::new(queue, *kind).dtype(Some(dtype));
+            let new = CreateOptions::new(queue, *kind).dtype(dtype);
             for (rows, columns) in [(0, 0), (1, 1), (3, 3), (2, 4), (4, 2), (3, 0)] {
                 for k in [-5, -2, -1, 0, 1, 2, 5, isize::MIN, isize::MAX] {
                     let on = |index: &Vec<usize>| index[1] as i128 - index[0] as i128 == k as i128;

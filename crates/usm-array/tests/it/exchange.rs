@@ -99,8 +99,8 @@ fn views_of_imported_arrays_keep_the_published_address() {
         assert_eq!(published.strides, Some(vec![2]));
 
         let again = UsmArray::builder(&[4], imported.dtype())
-            .strides(Some(&[-2]))
-            .offset(Some(0))
+            .strides(&[-2])
+            .offset(0)
             .build(usm_array::BufferSource::SharedWith(&imported))
             .unwrap();
         assert_eq!(again.interface().unwrap(), interface, "offsets count from the published address");

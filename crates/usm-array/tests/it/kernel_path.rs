@@ -64,7 +64,7 @@ fn targets_with_an_element_at_two_indices_take_the_other_way() {
     let source = array.transpose();
     let memory = UsmArray::zeros(&queue, UsmKind::Device, &[600 * 600], Dtype::U32).unwrap();
     let windows = UsmArray::builder(&[600, 600], Dtype::U32)
-        .strides(Some(&[599, 1]))
+        .strides(&[599, 1])
         .build(BufferSource::SharedWith(&memory))
         .unwrap();
     recording.clear();

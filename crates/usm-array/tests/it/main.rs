@@ -19,6 +19,7 @@ mod create;
 mod device_ops;
 mod dlpack;
 mod dlpack_refusals;
+mod errors;
 mod exchange;
 mod host_tasks;
 mod indexing;

@@ -172,7 +172,7 @@ fn ranges_are_rounded_from_binary32() {
             let new = CreateOptions::new(&queue, kind);
             let ends = (Scalar::Float(-1.0), Scalar::Float(1.0));
             let pairs = [Some(dtype), Some(Dtype::F32)].map(|dtype| {
-                let new = new.dtype(dtype);
+                let new = dtype.map_or(new, |dtype| new.dtype(dtype));
                 let range = new.arange(Scalar::Int(0), Scalar::Int(40), Scalar::Int(3)).unwrap();
                 [new.linspace(ends.0, ends.1, 51, true).unwrap(), range]
             });

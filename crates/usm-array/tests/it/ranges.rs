@@ -83,7 +83,7 @@ proptest! {
             expected.push(next);
             next += step;
         }
-        let new = CreateOptions::new(&queue, kind).dtype(Some(dtype));
+        let new = CreateOptions::new(&queue, kind).dtype(dtype);
         // A stop between integers is the same as the next one.
         let stop = match as_real && stop.abs() < 1 << 50 {
             true => float(stop as f64 - step.signum() as f64 * 0.25),
@@ -109,7 +109,7 @@ proptest! {
         let steps = (0..4000).take_while(|i| if step > 0 { start + i * step < stop } else { start + i * step > stop });
         let expected: Vec<f64> = steps.map(|i| (start + i * step) as f64 / 8.0).collect();
         let eighths = |value: i128| float(value as f64 / 8.0);
-        let new = CreateOptions::new(&queue, kind).dtype(Some(dtype));
+        let new = CreateOptions::new(&queue, kind).dtype(dtype);
         let found = new.arange(eighths(start), eighths(stop), eighths(step)).unwrap();
         prop_assert_eq!(found.dtype(), dtype);
         prop_assert_eq!(reals(&found), expected);
@@ -127,7 +127,7 @@ proptest! {
         let (start, stop) = (limits.min + start as i128 % width, limits.min + stop as i128 % width);
         let steps = (if endpoint { num.saturating_sub(1) } else { num }).max(1) as i128;
         let expected: Vec<i128> = (0..num as i128).map(|i| start + floor_div(i * (stop - start), steps)).collect();
-        let new = CreateOptions::new(&queue, kind).dtype(Some(dtype));
+        let new = CreateOptions::new(&queue, kind).dtype(dtype);
         let found = new.linspace(int(start), int(stop), num, endpoint).unwrap();
         prop_assert_eq!(integers(&found), expected);
     }
@@ -141,7 +141,7 @@ proptest! {
         (num, endpoint) in (0_usize..200, any::<bool>()),
     ) {
         let (first, last) = (start as f64 / 1000.0, stop as f64 / 1000.0);
-        let new = CreateOptions::new(&queue, kind).dtype(Some(dtype));
+        let new = CreateOptions::new(&queue, kind).dtype(dtype);
         let found = reals(&new.linspace(float(first), float(last), num, endpoint).unwrap());
         prop_assert_eq!(found.len(), num);
         let steps = (if endpoint { num.saturating_sub(1) } else { num }).max(1) as i128;
@@ -207,7 +207,7 @@ fn dtypes_follow_from_the_numbers() {
 #[test]
 fn long_ranges_go_through_several_chunks() {
     for (queue, kind) in PLACES.iter() {
-        let new = CreateOptions::new(queue, *kind).dtype(Some(Dtype::I32));
+        let new = CreateOptions::new(queue, *kind).dtype(Dtype::I32);
         let len = 2_500_000;
         let found = new.arange(int(5), int(5 + 3 * len), int(3)).unwrap().to_vec::<i32>().unwrap();
         assert_eq!(found.len(), len as usize);
@@ -220,7 +220,7 @@ fn long_ranges_go_through_several_chunks() {
 #[test]
 fn integers_between_real_ends() {
     for (queue, kind) in PLACES.iter() {
-        let new = CreateOptions::new(queue, *kind).dtype(Some(Dtype::I8));
+        let new = CreateOptions::new(queue, *kind).dtype(Dtype::I8);
         // numpy.linspace(-1.5, 2, 4, dtype=int8)
         let found = new.linspace(float(-1.5), int(2), 4, true).unwrap();
         assert_eq!(found.to_vec::<i8>().unwrap(), [-2, -1, 0, 2]);
@@ -233,7 +233,7 @@ fn whole_numbers_of_float32() {
     const MAX: i128 = i32::MAX as i128;
     const MIN: i128 = i32::MIN as i128;
     for (queue, kind) in places() {
-        let new = CreateOptions::new(&queue, kind).dtype(Some(Dtype::F32));
+        let new = CreateOptions::new(&queue, kind).dtype(Dtype::F32);
         for (start, len, step) in [
             (0, 3_i128, 1),
             (0, 70_001, 1),
@@ -289,7 +289,7 @@ fn what_has_no_numbers_is_refused() {
         let huge = new.arange(int(0), int(1 << 61), int(1)).unwrap_err();
         assert!(matches!(huge, Error::TooManyBytes { .. } | Error::Memory(_)), "{huge}");
 
-        let ints = new.dtype(Some(Dtype::U8));
+        let ints = new.dtype(Dtype::U8);
         let error = ints.arange(float(0.5), int(3), int(1)).unwrap_err();
         assert_eq!(error.to_string(), "start: found 0.5, allowed for uint8 are whole numbers");
         assert!(matches!(
@@ -311,7 +311,7 @@ fn what_has_no_numbers_is_refused() {
             create(ints.linspace(complex, int(1), 2, true).unwrap_err()),
             CreateError::NotReal { argument: "start", .. }
         ));
-        let booleans = new.dtype(Some(Dtype::Bool));
+        let booleans = new.dtype(Dtype::Bool);
         assert_eq!(
             create(booleans.arange(int(0), int(2), int(1)).unwrap_err()),
             CreateError::NotNumeric { found: Dtype::Bool }

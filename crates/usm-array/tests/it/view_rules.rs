@@ -216,7 +216,7 @@ fn overlaps_between_arrays_are_exact() {
         assert_eq!(even.shares_memory(&array.transpose(), usize::MAX), Overlap::Yes);
         assert_eq!(even.shares_memory(&array.copy().unwrap(), usize::MAX), Overlap::No);
         assert_eq!(array.internal_overlap(usize::MAX), Overlap::No);
-        let repeated = UsmArray::builder(&[3], Dtype::I32).strides(Some(&[0]));
+        let repeated = UsmArray::builder(&[3], Dtype::I32).strides(&[0]);
         let repeated = repeated.build(BufferSource::SharedWith(&array)).unwrap();
         assert_eq!(repeated.internal_overlap(usize::MAX), Overlap::Yes);
         // The same bytes as another dtype.

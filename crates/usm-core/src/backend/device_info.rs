@@ -1,7 +1,5 @@
 //! Plain facts about devices and platforms.
 
-use std::fmt;
-
 use super::{Aspects, DeviceType};
 use crate::UsmKind;
 
@@ -17,15 +15,7 @@ pub enum CacheType {
     ReadWrite,
 }
 
-impl fmt::Display for CacheType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Absent => "none",
-            Self::ReadOnly => "read only",
-            Self::ReadWrite => "read and write",
-        })
-    }
-}
+texts!(CacheType, "type of cache": Absent = "none", ReadOnly = "read only", ReadWrite = "read and write");
 
 /// Elements of a vector, for each type of element; 0 where the device has no support for the type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

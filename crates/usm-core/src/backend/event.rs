@@ -1,7 +1,5 @@
 //! Facts about events that backends report.
 
-use std::fmt;
-
 /// How far an operation is, `sycl::info::event_command_status`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -16,16 +14,7 @@ pub enum EventStatus {
     Failed,
 }
 
-impl fmt::Display for EventStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Submitted => "submitted",
-            Self::Running => "running",
-            Self::Complete => "complete",
-            Self::Failed => "failed",
-        })
-    }
-}
+texts!(EventStatus, "status of an event": Submitted = "submitted", Running = "running", Complete = "complete", Failed = "failed");
 
 /// When an operation was submitted, started and completed, in nanoseconds of the device's own clock, `sycl::info::event_profiling`.
 ///

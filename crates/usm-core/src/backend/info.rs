@@ -1,8 +1,9 @@
 //! Plain facts that backends report.
 
 use std::fmt;
+use std::str::FromStr;
 
-use crate::UsmKind;
+use crate::{Error, Result, UsmKind};
 
 /// A backend by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,6 +30,24 @@ impl fmt::Display for BackendId {
     }
 }
 
+/// The names of this crate's backends; others are known to nobody here.
+impl FromStr for BackendId {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "host" => Ok(Self::Host),
+            "sycl" => Ok(Self::Sycl),
+            "cuda" => Ok(Self::Cuda),
+            _ => Err(Error::UnknownText {
+                what: "backend",
+                found: text.to_owned(),
+                allowed: &["host", "sycl", "cuda"],
+            }),
+        }
+    }
+}
+
 /// Type of a device, `sycl::info::device_type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -44,16 +63,7 @@ pub enum DeviceType {
     Custom,
 }
 
-impl fmt::Display for DeviceType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Cpu => "cpu",
-            Self::Gpu => "gpu",
-            Self::Accelerator => "accelerator",
-            Self::Custom => "custom",
-        })
-    }
-}
+texts!(DeviceType, "device type": Cpu = "cpu", Gpu = "gpu", Accelerator = "accelerator", Custom = "custom");
 
 /// A runtime's facts about an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -43,18 +43,7 @@ pub enum AffinityDomain {
     NextPartitionable,
 }
 
-impl fmt::Display for AffinityDomain {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Numa => "numa",
-            Self::L4Cache => "L4_cache",
-            Self::L3Cache => "L3_cache",
-            Self::L2Cache => "L2_cache",
-            Self::L1Cache => "L1_cache",
-            Self::NextPartitionable => "next_partitionable",
-        })
-    }
-}
+texts!(AffinityDomain, "affinity domain": Numa = "numa", L4Cache = "L4_cache", L3Cache = "L3_cache", L2Cache = "L2_cache", L1Cache = "L1_cache", NextPartitionable = "next_partitionable");
 
 /// A use of a peer's memory by a device, `sycl_ext_oneapi_peer_access`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -66,14 +55,7 @@ pub enum PeerAccess {
     AtomicsSupported,
 }
 
-impl fmt::Display for PeerAccess {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::AccessSupported => "access_supported",
-            Self::AtomicsSupported => "atomics_supported",
-        })
-    }
-}
+texts!(PeerAccess, "peer access": AccessSupported = "access_supported", AtomicsSupported = "atomics_supported");
 
 /// A list of composite devices or of their components, the extension `sycl_ext_oneapi_composite_device`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

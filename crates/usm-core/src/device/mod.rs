@@ -197,6 +197,23 @@ impl Device {
 
 identity!(Device, RawDevice, "device");
 
+/// The [filter string](Device::filter_string). That of a root device with a number selects it again.
+///
+/// ```
+/// use usm_core::Runtime;
+///
+/// let runtime = Runtime::global();
+/// let device = runtime.host_device();
+/// assert_eq!(device.to_string(), "host:cpu:0");
+/// assert_eq!(&runtime.select(device.to_string())?, device);
+/// # Ok::<(), usm_core::Error>(())
+/// ```
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.filter_string())
+    }
+}
+
 impl fmt::Debug for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Device({}, {:?})", self.filter_string(), self.info().name)

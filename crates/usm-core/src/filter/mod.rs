@@ -131,7 +131,7 @@ impl fmt::Display for Filter {
             self.device_type.map(|ty| ty.to_string()),
             self.number.map(|number| number.to_string()),
         ];
-        f.write_str(&parts.into_iter().flatten().collect::<Vec<_>>().join(":"))
+        f.pad(&parts.into_iter().flatten().collect::<Vec<_>>().join(":"))
     }
 }
 

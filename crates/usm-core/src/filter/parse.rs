@@ -19,6 +19,15 @@ impl FromStr for FilterSelector {
     }
 }
 
+/// One alternative, without a comma.
+impl FromStr for Filter {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        parse(text, 0, text)
+    }
+}
+
 /// The parts of a filter before the next one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {

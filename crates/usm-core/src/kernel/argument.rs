@@ -2,7 +2,9 @@
 
 use std::fmt;
 use std::ptr::NonNull;
+use std::sync::Arc;
 
+use super::device_copyable::{DeviceCopyable, bytes_of};
 use crate::Allocation;
 
 /// What an argument is.
@@ -31,11 +33,13 @@ pub enum ArgumentKind {
     F64,
     /// A USM pointer, `global T *`.
     Pointer,
+    /// A struct by value, a [`DeviceCopyable`].
+    Struct,
     /// Memory that the work-items of a work-group share, `local T *`.
     LocalMemory,
 }
 
-/// One argument of a kernel, by value.
+/// One argument of a kernel, by value: a number, a struct that is [`DeviceCopyable`], a USM pointer, or local memory.
 ///
 /// A number must have the kind that the kernel declares: the runtime compares sizes, and refuses a wrong one without a reason.
 ///
@@ -46,22 +50,30 @@ pub enum ArgumentKind {
 /// assert_eq!(KernelArgument::from(-3_i16).to_string(), "i16 -3");
 /// assert_eq!(KernelArgument::local_memory(256).to_string(), "256 bytes of local memory");
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-#[repr(C, align(8))]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct KernelArgument {
-    /// The value's bytes in memory order, then zeros; of a pointer its address, of local memory its length in bytes. Aligned for any value,
-    /// so that a backend may pass its address.
-    bytes: [u8; 8],
     kind: ArgumentKind,
-    /// 0 for local memory.
-    len_bytes: u8,
+    content: Content,
 }
+
+/// The value of an argument. A clone of a struct is a reference to the same bytes.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Content {
+    Word(Word),
+    Struct(Arc<[u8]>),
+}
+
+/// A number's bytes in memory order, then zeros; of a pointer its address, of local memory its length in bytes. Aligned for any number,
+/// so that a backend may pass its address.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(align(8))]
+struct Word([u8; 8]);
 
 impl KernelArgument {
     /// `len_bytes` bytes of local memory for each work-group, with undefined content.
     #[must_use]
     pub const fn local_memory(len_bytes: usize) -> Self {
-        Self { bytes: (len_bytes as u64).to_ne_bytes(), kind: ArgumentKind::LocalMemory, len_bytes: 0 }
+        Self::word(ArgumentKind::LocalMemory, (len_bytes as u64).to_ne_bytes())
     }
 
     /// USM at an address, as [`Allocation::address`] tells it; 0 is a null pointer.
@@ -71,7 +83,11 @@ impl KernelArgument {
     /// itself does that.
     #[must_use]
     pub const fn pointer(address: usize) -> Self {
-        Self { bytes: (address as u64).to_ne_bytes(), kind: ArgumentKind::Pointer, len_bytes: 8 }
+        Self::word(ArgumentKind::Pointer, (address as u64).to_ne_bytes())
+    }
+
+    const fn word(kind: ArgumentKind, bytes: [u8; 8]) -> Self {
+        Self { kind, content: Content::Word(Word(bytes)) }
     }
 
     /// What the argument is.
@@ -80,16 +96,13 @@ impl KernelArgument {
         self.kind
     }
 
-    /// The value's bytes in memory order, then zeros; of a pointer its address, of local memory its length in bytes, as `u64`.
+    /// The bytes of a number, a pointer or a struct, in memory order; of local memory none.
     #[must_use]
-    pub const fn to_bytes(&self) -> [u8; 8] {
-        self.bytes
-    }
-
-    /// Where the value is.
-    #[cfg(feature = "cuda")]
-    pub(crate) const fn value(&self) -> *const u8 {
-        self.bytes.as_ptr()
+    pub fn as_bytes(&self) -> &[u8] {
+        match &self.content {
+            Content::Word(Word(bytes)) => &bytes[..self.kind.len_bytes().unwrap_or(0)],
+            Content::Struct(bytes) => bytes,
+        }
     }
 
     /// The address of a pointer.
@@ -104,41 +117,64 @@ impl KernelArgument {
         self.number_of(ArgumentKind::LocalMemory)
     }
 
-    /// Bytes of a number or a pointer; `None` for local memory.
+    /// Bytes of a number, a pointer or a struct; `None` for local memory.
     #[must_use]
-    pub const fn len_bytes(&self) -> Option<usize> {
-        match self.len_bytes {
-            0 => None,
-            len_bytes => Some(len_bytes as usize),
-        }
+    pub fn len_bytes(&self) -> Option<usize> {
+        (self.kind != ArgumentKind::LocalMemory).then(|| self.as_bytes().len())
     }
 
     fn number_of(&self, kind: ArgumentKind) -> Option<usize> {
-        (self.kind == kind).then(|| usize::try_from(u64::from_ne_bytes(self.bytes)).ok()).flatten()
+        match self.content {
+            Content::Word(Word(bytes)) if self.kind == kind => {
+                usize::try_from(u64::from_ne_bytes(bytes)).ok()
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A number of its kind, or a struct.
+impl<T: DeviceCopyable> From<T> for KernelArgument {
+    fn from(value: T) -> Self {
+        let bytes = bytes_of(&value);
+        if T::KIND == ArgumentKind::Struct {
+            return Self { kind: T::KIND, content: Content::Struct(bytes.into()) };
+        }
+        let mut word = [0; 8];
+        word[..bytes.len()].copy_from_slice(bytes);
+        Self::word(T::KIND, word)
     }
 }
 
 macro_rules! numbers {
     ($($number:ty, $kind:ident;)+) => {
-        $(impl From<$number> for KernelArgument {
-            fn from(value: $number) -> Self {
-                let mut bytes = [0; 8];
-                bytes[..size_of::<$number>()].copy_from_slice(&value.to_ne_bytes());
-                Self { bytes, kind: ArgumentKind::$kind, len_bytes: size_of::<$number>() as u8 }
+        impl ArgumentKind {
+            /// Bytes of a number or a pointer; `None` for local memory, and for structs, which differ.
+            const fn len_bytes(self) -> Option<usize> {
+                match self {
+                    $(Self::$kind => Some(size_of::<$number>()),)+
+                    Self::Pointer => Some(8),
+                    Self::Struct | Self::LocalMemory => None,
+                }
             }
-        })+
+        }
 
         impl fmt::Display for KernelArgument {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                let number = u64::from_ne_bytes(self.bytes);
+                let Word(bytes) = match &self.content {
+                    Content::Word(word) => *word,
+                    Content::Struct(bytes) => return write!(f, "a struct of {} bytes", bytes.len()),
+                };
                 match self.kind {
                     $(ArgumentKind::$kind => {
                         let mut value = [0; size_of::<$number>()];
-                        value.copy_from_slice(&self.bytes[..size_of::<$number>()]);
+                        value.copy_from_slice(&bytes[..size_of::<$number>()]);
                         write!(f, concat!(stringify!($number), " {}"), <$number>::from_ne_bytes(value))
                     })+
-                    ArgumentKind::Pointer => write!(f, "{number:#x}"),
-                    ArgumentKind::LocalMemory => write!(f, "{number} bytes of local memory"),
+                    ArgumentKind::LocalMemory => {
+                        write!(f, "{} bytes of local memory", u64::from_ne_bytes(bytes))
+                    }
+                    ArgumentKind::Pointer | ArgumentKind::Struct => write!(f, "{:#x}", u64::from_ne_bytes(bytes)),
                 }
             }
         }
@@ -209,9 +245,7 @@ mod tests {
         ];
         for (argument, kind, bytes, text) in arguments {
             assert_eq!((argument.kind(), argument.to_string().as_str()), (kind, text));
-            assert_eq!(argument.to_bytes()[..bytes.len()], *bytes);
-            assert_eq!(argument.len_bytes(), Some(bytes.len()));
-            assert!(argument.to_bytes()[bytes.len()..].iter().all(|&byte| byte == 0));
+            assert_eq!((argument.as_bytes(), argument.len_bytes()), (bytes, Some(bytes.len())));
             assert_eq!((argument.address(), argument.local_bytes()), (None, None));
         }
     }
@@ -226,6 +260,19 @@ mod tests {
         assert_eq!(argument.to_string(), format!("{:#x}", pointer.addr()));
         let local = KernelArgument::local_memory(9);
         assert_eq!((local.local_bytes(), local.len_bytes(), argument.len_bytes()), (Some(9), None, Some(8)));
+        assert_eq!((local.as_bytes(), argument.as_bytes()), (&[][..], &pointer.addr().to_ne_bytes()[..]));
         assert_ne!(KernelArgument::local_memory(9), KernelArgument::pointer(9));
+    }
+
+    #[test]
+    fn structs_are_their_bytes_in_the_order_of_memory() {
+        let argument = KernelArgument::from([1_u16, 2, 0x0304]);
+        let bytes: Vec<u8> = [1_u16, 2, 0x0304].iter().flat_map(|number| number.to_ne_bytes()).collect();
+        assert_eq!((argument.kind(), argument.as_bytes()), (ArgumentKind::Struct, &bytes[..]));
+        assert_eq!((argument.len_bytes(), argument.address(), argument.local_bytes()), (Some(6), None, None));
+        assert_eq!((argument.clone(), argument.to_string().as_str()), (argument, "a struct of 6 bytes"));
+        let one = KernelArgument::from([5_u64]);
+        assert_ne!(one, KernelArgument::from(5_u64), "another kind");
+        assert_eq!(one.as_bytes(), KernelArgument::from(5_u64).as_bytes());
     }
 }

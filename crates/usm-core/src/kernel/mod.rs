@@ -2,6 +2,7 @@
 
 mod argument;
 mod bundle;
+mod device_copyable;
 mod info;
 #[cfg(feature = "cuda")]
 mod nvrtc;
@@ -12,6 +13,7 @@ mod text;
 
 pub use argument::{ArgumentKind, KernelArgument};
 pub use bundle::{Kernel, KernelBundle, KernelCode};
+pub use device_copyable::DeviceCopyable;
 pub use info::KernelInfo;
 #[cfg(feature = "cuda")]
 pub use nvrtc::Nvrtc;

@@ -24,6 +24,7 @@ impl Queue {
     /// - [`Error::LocalMemory`]: local memory of 0 bytes, or together more than the device has.
     /// - [`Error::KernelRange`]: a size of 0, work-groups that do not divide the range or have other dimensions, more
     ///   work-items in one than the kernel can have on this device.
+    /// - [`Error::NotSupported`]: a struct, where the SYCL interface takes none.
     /// - [`Error::Backend`]: the SYCL runtime refused without a reason; usually a number of another size than the kernel declares.
     ///
     /// After an error nothing was submitted.

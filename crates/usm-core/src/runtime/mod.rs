@@ -48,6 +48,7 @@ pub struct Runtime {
     options: RuntimeOptions,
     /// Invariant R1: at least one.
     host: Vec<Device>,
+    #[cfg_attr(not(feature = "across-copies"), expect(dead_code, reason = "for other copies alone"))]
     host_side: HostSide,
     sycl: ForkOnce<SyclSide>,
     cuda: ForkOnce<CudaSide>,

@@ -85,7 +85,7 @@ fn every_type_of_argument_arrives() {
     for (name, (argument, bytes)) in types.iter().zip(&arguments).take(used) {
         let kernel = bundle.kernel(&format!("take_{name}")).unwrap();
         let block = zeros(&queue, 16);
-        run(&queue, &kernel, &[(&block).into(), *argument], 1);
+        run(&queue, &kernel, &[(&block).into(), argument.clone()], 1);
         let mut expected = bytes.clone();
         expected.resize(16, 0);
         assert_eq!(read(&queue, &block), expected, "{name}");
@@ -96,10 +96,57 @@ fn every_type_of_argument_arrives() {
     );
     let kernel = build(&queue, &all).kernel("add_all").unwrap();
     let block = zeros(&queue, 4);
-    let mut given: Vec<KernelArgument> = arguments.iter().take(used).map(|(argument, _)| *argument).collect();
+    let mut given: Vec<KernelArgument> =
+        arguments.iter().take(used).map(|(argument, _)| argument.clone()).collect();
     given.push((&block).into());
     run(&queue, &kernel, &given, 1);
     assert_eq!(words(&queue, &block), [(-2 + 200 - 300 + 60_000 - 70_000 + 1_i32).cast_unsigned()]);
+}
+
+/// A struct with fields of each size, an array and a struct in it, without padding.
+#[derive(Clone, Copy, usm_core::DeviceCopyable)]
+#[repr(C)]
+struct Parameters {
+    base: u64,
+    factor: f32,
+    shift: i16,
+    flags: [u8; 2],
+    scale: common::Scale,
+}
+
+#[test]
+fn structs_arrive_by_value() {
+    let Some(queue) = common::sycl_queue() else { return };
+    let source = "struct scale { uint factor; uint offset; };
+    struct parameters { ulong base; float factor; short shift; uchar flags[2]; struct scale scale; };
+    kernel void take(global ulong *to, struct parameters given, uint last) {
+        to[0] = given.base; to[1] = (ulong)(given.factor * 8); to[2] = (ulong)(long)given.shift;
+        to[3] = given.flags[0] * 1000 + given.flags[1]; to[4] = given.scale.factor; to[5] = given.scale.offset;
+        to[6] = last; to[7] = sizeof(struct parameters);
+    }";
+    let kernel = build(&queue, source).kernel("take").unwrap();
+    let block = zeros(&queue, 64);
+    let scale = common::Scale { factor: 7, offset: u32::MAX };
+    let given = Parameters { base: 1 << 40, factor: 2.5, shift: -3, flags: [200, 100], scale };
+    run(&queue, &kernel, &[(&block).into(), given.into(), 9_u32.into()], 1);
+    let found = read(&queue, &block);
+    let found: Vec<u64> = found.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word)).collect();
+    let shift = (-3_i64).cast_unsigned();
+    assert_eq!(
+        found,
+        [1 << 40, 20, shift, 200_100, 7, u64::from(u32::MAX), 9, size_of::<Parameters>() as u64]
+    );
+
+    let scale_words = build(&queue, common::KERNELS).kernel("scale_u32").unwrap();
+    let block = zeros(&queue, 400);
+    for (factor, offset) in [(1, 5), (3, 2)] {
+        let scale = common::Scale { factor, offset };
+        run(&queue, &scale_words, &[(&block).into(), scale.into()], NdRange::new(100, 10));
+    }
+    assert_eq!(words(&queue, &block), [17; 100]);
+    // The runtime compares sizes.
+    let error = refused(&queue, &scale_words, &[(&block).into(), [1_u32; 3].into()], 1);
+    assert!(matches!(error, Error::Backend { .. }), "{error}");
 }
 
 #[test]
@@ -316,10 +363,11 @@ fn what_cannot_be_submitted_says_why_and_harms_nothing() {
     let fill = bundle.kernel("fill_u32").unwrap();
     let sum = bundle.kernel("sum_u32").unwrap();
     let block = zeros(&queue, 64);
-    let to = KernelArgument::from(&block);
-    let good = [to, 3_u32.into()];
+    let to = || KernelArgument::from(&block);
+    let good = [to(), 3_u32.into()];
 
-    for arguments in [&good[..0], &good[..1], &[good[0], good[1], good[1]]] {
+    let one_more = [to(), 3_u32.into(), 3_u32.into()];
+    for arguments in [&good[..0], &good[..1], &one_more] {
         let error = refused(&queue, &fill, arguments, 1);
         assert!(matches!(error, Error::KernelArguments { expected: 2, .. }), "{error}");
         assert!(
@@ -335,12 +383,12 @@ fn what_cannot_be_submitted_says_why_and_harms_nothing() {
     let max = usize::try_from(queue.device().info().local_mem_bytes).unwrap();
     for bytes in [0, max + 1, usize::MAX] {
         let local = KernelArgument::local_memory(bytes);
-        let error = refused(&queue, &sum, &[to, to, local], NdRange::new(4, 4));
+        let error = refused(&queue, &sum, &[to(), to(), local], NdRange::new(4, 4));
         assert!(matches!(error, Error::LocalMemory { .. }), "{error}");
     }
     // The runtime compares sizes.
-    for argument in [3_u8.into(), 3_u64.into(), to, KernelArgument::local_memory(4)] {
-        let error = refused(&queue, &fill, &[to, argument], 1);
+    for argument in [3_u8.into(), 3_u64.into(), to(), KernelArgument::local_memory(4)] {
+        let error = refused(&queue, &fill, &[to(), argument.clone()], 1);
         assert!(matches!(error, Error::Backend { .. }), "{argument}: {error}");
     }
     assert_eq!(words(&queue, &block), [0; 16]);

@@ -290,6 +290,9 @@ fn a_library_without_the_functions_that_only_inform_is_used() {
         // SAFETY: within the block, waited for.
         let event = unsafe { queue.submit_kernel(&kernel, &[(&block).into(), 7_u32.into()], 16, &[]) };
         event.unwrap().wait().unwrap();
+        // SAFETY: refused.
+        let refused = unsafe { queue.submit_kernel(&kernel, &[(&block).into(), [7_u32].into()], 16, &[]) };
+        assert!(matches!(refused, Err(Error::NotSupported { .. })), "{refused:?}");
     }
 }
 

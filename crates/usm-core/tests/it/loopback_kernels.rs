@@ -68,6 +68,29 @@ fn known_kernels_work_on_usm_and_leave_nothing() {
 }
 
 #[test]
+fn structs_go_through_an_object_of_the_library_that_is_deleted() {
+    with_queues(|loopback, queue| {
+        let block = queue.allocate(UsmKind::Shared, 64).unwrap();
+        submit(queue, "fill_u32", &[(&block).into(), 5_u32.into()], 16, &[]).unwrap().wait().unwrap();
+        let scale = common::Scale { factor: 3, offset: 4 };
+        submit(queue, "scale_u32", &[(&block).into(), scale.into()], 16, &[]).unwrap().wait().unwrap();
+        // SAFETY: shared memory of 16 words, which no operation uses any more.
+        let words = unsafe { std::slice::from_raw_parts(block.as_ptr().cast::<u32>().as_ptr(), 16) };
+        assert_eq!(words, [19; 16]);
+        // A struct of another size; the library answers NULL.
+        let wrong = submit(queue, "scale_u32", &[(&block).into(), [1_u64; 2].into()], 16, &[]);
+        assert!(matches!(wrong, Err(Error::Backend { .. })));
+        loopback.fail_next("DPCTLRawKernelArg_Create", 1).unwrap();
+        let error = submit(queue, "scale_u32", &[(&block).into(), scale.into()], 16, &[]).unwrap_err();
+        assert!(error.to_string().contains("RawKernelArg_Create"), "{error}");
+        loopback.fail_next("DPCTLRawKernelArg_Available", 1).unwrap();
+        let error = submit(queue, "scale_u32", &[(&block).into(), scale.into()], 16, &[]).unwrap_err();
+        assert!(error.to_string().contains("pass their fields one by one"), "{error}");
+        assert_eq!(loopback.live(Kind::RawArgument), 0);
+    });
+}
+
+#[test]
 fn bundles_and_kernels_live_as_long_as_they_are_held() {
     with_queues(|loopback, queue| {
         let module = spirv::fill_module("fill_u32");
@@ -156,21 +179,21 @@ fn nothing_wrong_reaches_the_library() {
         let other = Context::new(std::slice::from_ref(queue.device())).unwrap();
         let other = other.create_queue(queue.device(), QueueProperties::IN_ORDER).unwrap();
         let block = queue.allocate(UsmKind::Shared, 64).unwrap();
-        let (to, value) = (KernelArgument::from(&block), 1_u32.into());
+        let (to, value) = (|| KernelArgument::from(&block), || KernelArgument::from(1_u32));
         let kernel = build(queue).unwrap().kernel("fill_u32").unwrap();
         // SAFETY: refused.
-        let refused = unsafe { other.submit_kernel(&kernel, &[to, value], 4, &[]) };
+        let refused = unsafe { other.submit_kernel(&kernel, &[to(), value()], 4, &[]) };
         assert!(matches!(refused, Err(Error::KernelMismatch { what: "context", .. })));
-        assert!(matches!(submit(queue, "fill_u32", &[to], 4, &[]), Err(Error::KernelArguments { .. })));
+        assert!(matches!(submit(queue, "fill_u32", &[to()], 4, &[]), Err(Error::KernelArguments { .. })));
         let large = queue.device().info().max_work_group_size * 2;
         for range in [0.into(), NdRange::new(5, 2).into(), NdRange::new(large, large).into()] {
             let range: usm_core::ExecutionRange = range;
             assert!(matches!(
-                submit(queue, "fill_u32", &[to, value], range, &[]),
+                submit(queue, "fill_u32", &[to(), value()], range, &[]),
                 Err(Error::KernelRange { .. })
             ));
         }
-        let arguments = [to, to, KernelArgument::local_memory(0)];
+        let arguments = [to(), to(), KernelArgument::local_memory(0)];
         let refused = submit(queue, "sum_u32", &arguments, NdRange::new(4, 4), &[]);
         assert!(matches!(refused, Err(Error::LocalMemory { len_bytes: 0, .. })));
         assert_eq!(loopback.faults(), 0);

@@ -43,4 +43,5 @@ mod retired;
 mod runtime;
 mod simulated;
 mod surface;
+mod texts;
 mod usm;

@@ -15,7 +15,7 @@ pub enum Argument {
         /// The byte that the pointer points to, at most the length of the buffer.
         offset_bytes: usize,
     },
-    /// A number, local memory, or a pointer to memory that the caller keeps.
+    /// A number, a struct, local memory, or a pointer to memory that the caller keeps.
     Value(KernelArgument),
 }
 
@@ -85,7 +85,7 @@ pub unsafe fn submit_kernel(
     let (mut operands, mut values) = (Vec::new(), Vec::with_capacity(arguments.len()));
     for (position, argument) in arguments.iter().enumerate() {
         values.push(match argument {
-            Argument::Value(value) => *value,
+            Argument::Value(value) => value.clone(),
             Argument::Memory { buffer, offset_bytes } => {
                 operands.push(Operand { buffer, range: 0..buffer.len_bytes(), writes: buffer.is_writable() });
                 pointer(queue, position, buffer, *offset_bytes)?

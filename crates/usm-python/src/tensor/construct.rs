@@ -41,14 +41,22 @@ pub(super) fn construct(py: Python<'_>, arguments: &Arguments<'_, '_>) -> PyResu
         arguments.strides.map(|strides| index_sequence("strides", strides)).transpose()?;
     let offset: Option<isize> = arguments.offset.map(|offset| index("offset", offset)).transpose()?;
     let order = arguments::order(arguments.order)?;
-    let builder =
-        |dtype| UsmArray::builder(&shape, dtype).strides(strides.as_deref()).offset(offset).order(order);
+    let builder = |dtype, offset: Option<isize>| {
+        let mut builder = UsmArray::builder(&shape, dtype).order(order);
+        if let Some(strides) = &strides {
+            builder = builder.strides(strides);
+        }
+        if let Some(offset) = offset {
+            builder = builder.offset(offset);
+        }
+        builder
+    };
     // First, since it is given most where calls are short.
     if let Some(Ok(memory)) = arguments.buffer.map(|buffer| buffer.cast::<Memory>()) {
         no_keywords(arguments)?;
         let memory = memory.get().buffer();
         let dtype = arguments::dtype(arguments.dtype, || memory.device())?;
-        return builder(dtype).build_boxed(BufferSource::Existing(memory.clone())).or_raise();
+        return builder(dtype, offset).build_boxed(BufferSource::Existing(memory.clone())).or_raise();
     }
     if let Some(buffer) = arguments.buffer
         && !buffer.is_instance_of::<PyString>()
@@ -56,7 +64,7 @@ pub(super) fn construct(py: Python<'_>, arguments: &Arguments<'_, '_>) -> PyResu
         no_keywords(arguments)?;
         let array = array_argument(buffer)?;
         let dtype = arguments::dtype(arguments.dtype, || array.device())?;
-        return builder(dtype).build_boxed(BufferSource::SharedWith(&array)).or_raise();
+        return builder(dtype, offset).build_boxed(BufferSource::SharedWith(&array)).or_raise();
     }
     let kind = match arguments.buffer {
         None => UsmKind::Device,
@@ -65,7 +73,10 @@ pub(super) fn construct(py: Python<'_>, arguments: &Arguments<'_, '_>) -> PyResu
     let Options { queue, align_bytes } = Options::parse(py, arguments.buffer_ctor_kwargs)?;
     let dtype = arguments::dtype(arguments.dtype, || queue.device())?;
     // 0 is the default of dpctl: new memory then starts at the lowest element, as the specification wants.
-    let builder = builder(dtype).offset(offset.filter(|&offset| offset != 0)).align_bytes(align_bytes);
+    let mut builder = builder(dtype, offset.filter(|&offset| offset != 0));
+    if let Some(align_bytes) = align_bytes {
+        builder = builder.align_bytes(align_bytes);
+    }
     in_new_memory(py, builder, kind, &queue)
 }
 

@@ -9,15 +9,14 @@ use crate::project::{Project, openly, quietly};
 use crate::python::Venv;
 
 /// The crates whose tests run on each device, with the test backends.
-pub(in crate::commands) const DEVICE_LIBRARIES: &str =
-    "-p usm-core -p usm-memory -p usm-array --features usm-core/testing,usm-array/ndarray,usm-array/svg";
+pub(in crate::commands) const DEVICE_LIBRARIES: &str = "-p usm-core -p usm-memory -p usm-array --features usm-core/testing,usm-memory/cudarc,usm-array/ndarray,usm-array/svg";
 
 /// The layers over Python have no Rust tests: a test program would have to link libpython.
 const TESTED: &str = "--workspace --exclude usm-python --exclude usm-pyext-example \
-     --features usm-core/testing,usm-array/ndarray,usm-array/svg";
+     --features usm-core/testing,usm-memory/cudarc,usm-array/ndarray,usm-array/svg";
 
 /// The features of single crates that their tests need.
-const FEATURES: [(&str, &str); 2] = [("usm-memory", "svg"), ("usm-array", "ndarray,svg")];
+const FEATURES: [(&str, &str); 2] = [("usm-memory", "cudarc,svg"), ("usm-array", "ndarray,svg")];
 
 /// Variable with the path of a CUDA driver, and the file of the stand-in.
 pub(in crate::commands) const DRIVER: &str = "USM_CUDA_DRIVER";

@@ -287,7 +287,7 @@ fn integers_far_outside_of_an_axis() {
             for before in [0, 9] {
                 let mut values = vec![Scalar::Int(2); before];
                 values.push(Scalar::Int(number));
-                let new = usm_array::CreateOptions::new(&place.0, place.1).dtype(Some(dtype));
+                let new = usm_array::CreateOptions::new(&place.0, place.1).dtype(dtype);
                 let indices = new.numbers(&[values.len()], &values).unwrap();
                 for mode in MODES {
                     let expected = match mode {

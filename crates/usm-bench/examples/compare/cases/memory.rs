@@ -86,7 +86,7 @@ fn result(name: &str, loops: fn(usize, usize) -> Loops, ours: Option<fn(&UsmArra
 
 /// Numbers of 64 MiB.
 fn arange(a: &UsmArray, dtype: Dtype) -> UsmArray {
-    let new = CreateOptions::new(a.queue(), UsmKind::Shared).dtype(Some(dtype));
+    let new = CreateOptions::new(a.queue(), UsmKind::Shared).dtype(dtype);
     let len = BYTES / dtype.itemsize_bytes();
     new.arange(Scalar::Int(0), Scalar::Int(len as i128), Scalar::Int(1)).unwrap()
 }
@@ -119,7 +119,7 @@ fn results() -> Vec<Case> {
             "linspace(0, 1, n)",
             |to, _| elements(to, NUMBERS, |i| f64::from(i as u32) * (1.0 / (NUMBERS - 1) as f64)),
             Some(|a| {
-                let new = CreateOptions::new(a.queue(), UsmKind::Shared).dtype(Some(Dtype::F64));
+                let new = CreateOptions::new(a.queue(), UsmKind::Shared).dtype(Dtype::F64);
                 new.linspace(Scalar::Int(0), Scalar::Int(1), NUMBERS, true).unwrap()
             }),
         ),

@@ -187,7 +187,7 @@ impl CudaKernel {
 fn with_offsets(arguments: &[KernelArgument]) -> (Vec<KernelArgument>, u32) {
     let mut local_bytes = 0;
     let offset = |argument: &KernelArgument| match argument.local_bytes() {
-        None => *argument,
+        None => argument.clone(),
         Some(len_bytes) => {
             let start = local_bytes;
             local_bytes += len_bytes.next_multiple_of(LOCAL_ALIGN_BYTES);
@@ -259,14 +259,14 @@ pub(super) unsafe fn submit(
         }
     };
     for (pointer, argument) in pointers.iter_mut().zip(arguments) {
-        *pointer = argument.value().cast_mut().cast::<c_void>();
+        *pointer = argument.as_bytes().as_ptr().cast_mut().cast::<c_void>();
     }
     let launch = |queue: &CudaQueue, current: &Current<'_>| {
         if let Some(capture) = queue.capture(current)? {
             capture.keep(current, Box::new(Arc::clone(&kernel.bundle)))?;
         }
-        // SAFETY: DR1; CQ1; CK1; as many pointers as parameters, each to the 8 bytes of an argument, of which the call copies as many as the
-        // parameter has; the kernel's behaviour is defined, and its memory stays valid until the event is complete (1).
+        // SAFETY: DR1; CQ1; CK1; as many pointers as parameters, each to the bytes of an argument, of which the call copies as many as
+        // the parameter has, and `check` found that many; the kernel's behaviour is defined, and its memory stays valid until the event is complete (1).
         let code = unsafe {
             (current.cuLaunchKernel)(
                 kernel.function,

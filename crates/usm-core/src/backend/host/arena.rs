@@ -3,6 +3,7 @@
 use std::ptr::NonNull;
 
 use super::classes::{self, CLASSES, SLAB_BYTES};
+use super::fault::KnownRange;
 use super::mapping::Mapping;
 use super::spans::SpanSet;
 
@@ -29,6 +30,8 @@ pub(super) enum BlockExtent {
 /// Device memory whose public addresses fault when host code touches them.
 #[derive(Debug)]
 pub(super) struct Arena {
+    /// Forgotten before the addresses go back to the system: fields drop in this order.
+    _known: KnownRange,
     mapping: Mapping,
     /// Free small blocks, by class.
     small: [Vec<usize>; CLASSES],
@@ -44,7 +47,14 @@ impl Arena {
         let mut empty = SpanSet::default();
         let addresses = mapping.addresses();
         empty.insert(addresses.start, addresses.len());
-        Ok(Self { mapping, small: [const { Vec::new() }; CLASSES], retained: SpanSet::default(), empty })
+        let known = KnownRange::new(&addresses);
+        Ok(Self {
+            _known: known,
+            mapping,
+            small: [const { Vec::new() }; CLASSES],
+            retained: SpanSet::default(),
+            empty,
+        })
     }
 
     /// A block of at least `len_bytes` at a multiple of `align_bytes`, a power of two or 0.

@@ -1,18 +1,22 @@
 //! The embedded host backend: SYCL-like memory in plain Rust, with device memory that host code cannot touch.
 //!
 //! Host and shared USM are ordinary memory. Device USM has public addresses in pages without any access right, and its bytes
-//! at another address that only queue operations know: a stray load or store of host code faults, as it would with a GPU.
+//! at another address that only queue operations know: a stray load or store of host code faults, as it would with a GPU. The
+//! process then dies of `SIGSEGV`, after a message on stderr with the address and the way out (`fault.rs`; `USM_FAULT_MESSAGE=0`
+//! switches it off). Handlers of the signal that others installed run as before.
 //!
 //! Queues are asynchronous. A submitted operation becomes a job (`job.rs`) in the graph of all that is not complete (`graph.rs`);
 //! `queue.rs` says what it runs after. Two worker threads run what is ready, and so does every thread that waits
 //! (`worker.rs`), so that a small operation that is waited for needs no other thread.
 
+#[cfg(feature = "across-copies")]
 mod across_copies;
 mod arena;
 mod classes;
 mod context;
 mod device;
 mod event;
+mod fault;
 mod graph;
 mod job;
 mod mapping;
@@ -25,6 +29,7 @@ mod worker;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+#[cfg(feature = "across-copies")]
 pub use self::across_copies::{HostOfOtherCopy, HostTable, VERSION as TABLE_VERSION};
 use self::context::HostContext;
 use self::device::{HostPlatform, Peers, SimulatedDevice};
@@ -127,6 +132,7 @@ impl HostBackend {
     ///
     /// # Safety
     /// 1. `queue` is a live queue of this backend.
+    #[cfg(feature = "across-copies")]
     pub(crate) unsafe fn retain(&self, queue: RawQueue) {
         // SAFETY: O1: the handle is live (1).
         HostQueue::into_raw(unsafe { HostQueue::clone_raw(queue) });

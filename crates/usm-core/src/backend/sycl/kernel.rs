@@ -4,8 +4,9 @@ use std::ffi::{CStr, c_void};
 use std::ptr::{self, NonNull};
 
 use sycl_sys::{
-    Api, DPCTLKernelArgType, DPCTLSyclAspectType, DPCTLSyclBackendType, DPCTLSyclContextRef,
-    DPCTLSyclDeviceRef, DPCTLSyclEventRef, DPCTLSyclKernelRef, DPCTLSyclQueueRef, MDLocalAccessor,
+    Api, DPCTLKernelArgType, DPCTLOpaqueSyclRawKernelArg, DPCTLSyclAspectType, DPCTLSyclBackendType,
+    DPCTLSyclContextRef, DPCTLSyclDeviceRef, DPCTLSyclEventRef, DPCTLSyclKernelRef, DPCTLSyclQueueRef,
+    DPCTLSyclRawKernelArgRef, MDLocalAccessor,
 };
 
 use super::{SyclBackend, facts, some};
@@ -129,13 +130,87 @@ const fn argument_type(kind: ArgumentKind) -> DPCTLKernelArgType {
         ArgumentKind::F64 => DPCTLKernelArgType::FLOAT64_T,
         ArgumentKind::Pointer => DPCTLKernelArgType::VOID_PTR,
         ArgumentKind::LocalMemory => DPCTLKernelArgType::LOCAL_ACCESSOR,
+        ArgumentKind::Struct => DPCTLKernelArgType::RAW_KERNEL_ARG,
     }
 }
 
-/// What the C interface points to: the number itself, in memory order and aligned for every type, or a length of local memory.
-struct Value {
-    number: u64,
-    local: MDLocalAccessor,
+/// What the C interface points to.
+enum Value {
+    Pointer(*mut c_void),
+    /// The number itself, in memory order and aligned for every type.
+    Number(u64),
+    Local(MDLocalAccessor),
+    Struct(RawArgument),
+}
+
+impl Value {
+    fn new(api: &Api, argument: &KernelArgument) -> Result<Self> {
+        let bytes = argument.as_bytes();
+        Ok(match argument.kind() {
+            ArgumentKind::Pointer => {
+                Self::Pointer(ptr::with_exposed_provenance_mut(argument.address().unwrap_or(0)))
+            }
+            ArgumentKind::LocalMemory => Self::Local(MDLocalAccessor {
+                ndim: 1,
+                dpctl_type_id: DPCTLKernelArgType::UINT8_T,
+                dim0: argument.local_bytes().unwrap_or(0),
+                dim1: 0,
+                dim2: 0,
+            }),
+            ArgumentKind::Struct => Self::Struct(RawArgument::new(api, bytes)?),
+            _ => {
+                let mut number = [0; 8];
+                number[..bytes.len()].copy_from_slice(bytes);
+                Self::Number(u64::from_ne_bytes(number))
+            }
+        })
+    }
+
+    fn as_mut_ptr(&mut self) -> *mut c_void {
+        match self {
+            Self::Pointer(pointer) => *pointer,
+            Self::Number(number) => ptr::from_mut(number).cast(),
+            Self::Local(local) => ptr::from_mut(local).cast(),
+            Self::Struct(argument) => argument.raw.as_ptr().cast(),
+        }
+    }
+}
+
+/// The library's copy of a struct.
+struct RawArgument {
+    /// Invariant K2: an object of the library that this value alone deletes.
+    raw: NonNull<DPCTLOpaqueSyclRawKernelArg>,
+    delete: unsafe extern "C-unwind" fn(DPCTLSyclRawKernelArgRef),
+}
+
+impl RawArgument {
+    fn new(api: &Api, bytes: &[u8]) -> Result<Self> {
+        let (Some(create), Some(delete), Some(is_available)) =
+            (api.DPCTLRawKernelArg_Create, api.DPCTLRawKernelArg_Delete, api.DPCTLRawKernelArg_Available)
+        else {
+            return Self::not_supported();
+        };
+        // SAFETY: the call takes nothing and does not throw.
+        if !unsafe { is_available() } {
+            return Self::not_supported();
+        }
+        // SAFETY: the call copies the bytes, which live through it.
+        let raw = unsafe { create(bytes.as_ptr().cast_mut().cast(), bytes.len()) };
+        let raw = NonNull::new(raw).ok_or_else(|| SyclBackend::failed("RawKernelArg_Create"))?;
+        Ok(Self { raw, delete })
+    }
+
+    fn not_supported() -> Result<Self> {
+        let what = "structs as arguments of kernels with this build of the SYCL interface; pass their fields one by one";
+        Err(Error::NotSupported { backend: BackendId::Sycl, what })
+    }
+}
+
+impl Drop for RawArgument {
+    fn drop(&mut self) {
+        // SAFETY: K2: our own object, deleted once; a submitted kernel has its own copy. The call does not throw.
+        unsafe { (self.delete)(self.raw.as_ptr()) };
+    }
 }
 
 /// # Safety
@@ -148,23 +223,9 @@ pub(super) unsafe fn submit(
     range: &ExecutionRange,
     dependencies: &[RawEvent],
 ) -> Result<RawEvent> {
-    let value = |argument: &KernelArgument| Value {
-        number: u64::from_ne_bytes(argument.to_bytes()),
-        local: MDLocalAccessor {
-            ndim: 1,
-            dpctl_type_id: DPCTLKernelArgType::UINT8_T,
-            dim0: argument.local_bytes().unwrap_or(0),
-            dim1: 0,
-            dim2: 0,
-        },
-    };
-    let mut values: Vec<Value> = arguments.iter().map(value).collect();
-    let pointer = |(argument, value): (&KernelArgument, &mut Value)| match argument.kind() {
-        ArgumentKind::Pointer => ptr::with_exposed_provenance_mut(argument.address().unwrap_or(0)),
-        ArgumentKind::LocalMemory => (&raw mut value.local).cast(),
-        _ => (&raw mut value.number).cast(),
-    };
-    let mut pointers: Vec<*mut c_void> = arguments.iter().zip(&mut values).map(pointer).collect();
+    let values = arguments.iter().map(|argument| Value::new(api, argument));
+    let mut values: Vec<Value> = values.collect::<Result<_>>()?;
+    let mut pointers: Vec<*mut c_void> = values.iter_mut().map(Value::as_mut_ptr).collect();
     let types: Vec<_> = arguments.iter().map(|argument| argument_type(argument.kind())).collect();
     let events: Vec<DPCTLSyclEventRef> = dependencies.iter().map(|event| event.as_ptr().cast()).collect();
     let (pointers, types) = (pointers.as_mut_ptr(), types.as_ptr());

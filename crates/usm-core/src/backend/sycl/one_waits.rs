@@ -19,11 +19,13 @@ static INSIDE: AtomicBool = AtomicBool::new(false);
 static THEIRS: ForkOnce<&'static AtomicBool> = ForkOnce::new();
 
 /// The flag of this copy, for others.
+#[cfg(feature = "across-copies")]
 pub(crate) fn flag() -> &'static AtomicBool {
     &INSIDE
 }
 
 /// Shares the flag of another copy from now on.
+#[cfg(feature = "across-copies")]
 pub(crate) fn use_flag(theirs: &'static AtomicBool) {
     THEIRS.set(theirs); // there is one other copy at most that has a flag of its own
 }

@@ -94,7 +94,7 @@ impl HostElements {
         order: CopyOrder,
     ) -> PyResult<UsmArray> {
         let packed = self.layout.packed(order).or_raise()?;
-        let builder = UsmArray::builder(packed.shape(), dtype).strides(Some(packed.strides()));
+        let builder = UsmArray::builder(packed.shape(), dtype).strides(packed.strides());
         let array = py.detach(|| builder.build(BufferSource::Allocate { kind, queue })).or_raise()?;
         let (target, is_reachable, span_bytes) = (array.clone(), array.is_host_reachable(), self.span.len());
         let job = move || self.span.copy_to(&target, self.dtype, &self.layout);

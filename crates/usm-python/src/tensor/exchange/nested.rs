@@ -237,7 +237,7 @@ impl Elements {
             let target = part(*place, source.shape())?;
             py.detach(|| target.assign_cast(source, Casting::Unsafe)).or_raise()?;
         }
-        let new = CreateOptions::new(first_queue, first_kind).dtype(Some(dtype));
+        let new = CreateOptions::new(first_queue, first_kind).dtype(dtype);
         for (&place, &number) in self.number_places.iter().zip(&self.numbers) {
             let target = part(place, &[])?;
             py.detach(|| target.assign(&new.numbers(&[], &[number])?)).map_err(|error| match error {

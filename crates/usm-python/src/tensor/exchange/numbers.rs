@@ -66,7 +66,8 @@ impl Numbers {
         let pass = Pass { len, bytes: len.saturating_mul(itemsize) };
         let (queue, sizes, is_near) = (queue.clone(), shape.to_vec(), queue.device().host_reachable(kind));
         let make = move || {
-            let new = CreateOptions::new(&queue, kind).dtype(dtype);
+            let new = CreateOptions::new(&queue, kind);
+            let new = dtype.map_or(new, |dtype| new.dtype(dtype));
             match &self {
                 Self::Any(numbers) => new.numbers(&sizes, numbers),
                 Self::Bools(numbers) => new.numbers(&sizes, numbers),

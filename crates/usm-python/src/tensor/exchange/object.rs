@@ -100,7 +100,7 @@ pub(in crate::tensor) fn array_from<'py>(
             wanted.check_copy_allowed("a number")?;
             let queue = wanted.queue_or_default(py)?;
             let new = CreateOptions::new(&queue, wanted.kind_or_default());
-            let new = new.dtype(wanted.dtype_on(queue.device())?);
+            let new = wanted.dtype_on(queue.device())?.map_or(new, |dtype| new.dtype(dtype));
             let made = py.detach(|| new.numbers(&[], &[number]));
             made.map(Box::new).map_err(|error| numbers::number_error(&error, &[]))
         }

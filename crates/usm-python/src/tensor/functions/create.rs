@@ -131,7 +131,7 @@ pub(crate) fn full(
             let dtype = target.unwrap_or(values.dtype());
             let order = arguments::order(order)?;
             results::array(py, len_of(&shape).saturating_mul(dtype.itemsize_bytes()), move || {
-                let new = CreateOptions::new(&queue, kind).dtype(Some(dtype)).order(order);
+                let new = CreateOptions::new(&queue, kind).dtype(dtype).order(order);
                 let array = new.empty(&shape)?;
                 array.assign_cast(&values, Casting::Unsafe)?;
                 Ok(array)
@@ -196,7 +196,8 @@ pub(super) fn create(
     let pass = Pass { len, bytes: len.saturating_mul(dtype.map_or(size_of::<f64>(), Dtype::itemsize_bytes)) };
     let is_near = queue.device().host_reachable(kind);
     results::in_pass(py, pass.unless_submitted(is_fill && !is_near), is_near, move || {
-        function(CreateOptions::new(&queue, kind).dtype(dtype).order(order))
+        let new = CreateOptions::new(&queue, kind).order(order);
+        function(dtype.map_or(new, |dtype| new.dtype(dtype)))
     })
 }
 

@@ -35,7 +35,9 @@ impl Reader<'_> {
     fn next(&mut self, kind: ArgumentKind) -> u64 {
         let argument = self.0.next().expect("the kernel has more arguments");
         assert_eq!(argument.kind(), kind);
-        u64::from_le_bytes(argument.to_bytes())
+        let mut number = [0; 8];
+        number[..argument.as_bytes().len()].copy_from_slice(argument.as_bytes());
+        u64::from_le_bytes(number)
     }
 
     pub(in crate::copy::copy_kernels) fn pointer(&mut self) -> i64 {
