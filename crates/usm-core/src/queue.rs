@@ -505,13 +505,28 @@ impl Queue {
     // With 0 the runtime chooses the alignment.
     fn allocate_checked(&self, kind: UsmKind, len_bytes: usize, align_bytes: usize) -> Result<Allocation> {
         self.check_request(kind, len_bytes)?;
+        let mut allocated = self.allocate_once(kind, len_bytes, align_bytes)?;
+        // SAFETY: the handle is live (H1).
+        if allocated.is_none() && unsafe { self.backend().trim(self.raw(), kind) } {
+            allocated = self.allocate_once(kind, len_bytes, align_bytes)?;
+        }
+        allocated.ok_or_else(|| self.out_of_memory(kind, len_bytes))
+    }
+
+    /// One request to the runtime, or two where it does not align the memory; `None` when the runtime has none.
+    fn allocate_once(
+        &self,
+        kind: UsmKind,
+        len_bytes: usize,
+        align_bytes: usize,
+    ) -> Result<Option<Allocation>> {
         if let Some(allocation) = self.allocate_at(kind, len_bytes, align_bytes, align_bytes) {
-            return Ok(allocation);
+            return Ok(Some(allocation));
         }
         // SAFETY: the handle is live (H1).
         unsafe { self.backend().check_device(self.device().raw()) }?;
         if align_bytes <= 1 {
-            return Err(self.out_of_memory(kind, len_bytes));
+            return Ok(None);
         }
         // OpenCL on some CPUs ignores large alignments, and CUDA refuses those above its own.
         let max_bytes = self.device().info().max_alloc_bytes;
@@ -519,9 +534,7 @@ impl Queue {
         let padded_bytes = padding_bytes.and_then(|padding| len_bytes.checked_add(padding));
         match padded_bytes.filter(|len| u64::try_from(*len).is_ok_and(|len| len <= max_bytes)) {
             None => Err(Error::AlignmentNotHonoured { kind, align_bytes }),
-            Some(padded_bytes) => self
-                .allocate_padded(kind, len_bytes, align_bytes, padded_bytes)
-                .ok_or_else(|| self.out_of_memory(kind, len_bytes)),
+            Some(padded_bytes) => Ok(self.allocate_padded(kind, len_bytes, align_bytes, padded_bytes)),
         }
     }
 

@@ -278,6 +278,16 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
         align_bytes: usize,
     ) -> Option<NonNull<u8>>;
 
+    /// Gives memory back to the system that the backend keeps after it was freed, and that a request of `kind` on the queue may need.
+    /// Returns whether it gave any back, so that a refused request is worth another attempt. Only
+    /// [`Queue::allocate`](crate::Queue::allocate) calls this, after a refusal: [`allocate`](Self::allocate) asks its runtime once.
+    ///
+    /// # Safety
+    /// 1. `queue` is live.
+    unsafe fn trim(&self, _queue: RawQueue, _kind: UsmKind) -> bool {
+        false
+    }
+
     /// Frees USM.
     ///
     /// # Safety

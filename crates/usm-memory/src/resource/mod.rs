@@ -41,22 +41,22 @@ mod direct;
 mod failure;
 mod limiting;
 mod logging;
+mod out_of_memory;
 mod pool;
+mod process_pool;
 mod request;
 mod statistics;
 
 use std::fmt::Debug;
 
-pub(crate) use self::default::live;
-pub use self::default::{
-    DefaultScope, default_resource, process_pool, reset_default_resource, set_default_resource,
-    use_process_pool,
-};
+pub use self::default::{DefaultScope, default_resource, reset_default_resource, set_default_resource};
 pub use self::direct::DirectResource;
 pub use self::failure::{AllocationFailure, FailureCallbackResource, OnFailure};
 pub use self::limiting::LimitingResource;
 pub use self::logging::{LoggingResource, MemoryAction, MemoryEvent};
 pub use self::pool::{PoolOptions, PoolResource, PoolStatistics};
+pub(crate) use self::process_pool::live;
+pub use self::process_pool::{process_pool, use_process_pool};
 pub use self::request::AllocationRequest;
 pub use self::statistics::{Statistics, StatisticsResource};
 pub use crate::usage::Usage;

@@ -371,6 +371,11 @@ unsafe impl Backend for CudaBackend {
         memory::allocate(unsafe { CudaQueue::get(queue) }.device(), kind, len_bytes)
     }
 
+    unsafe fn trim(&self, queue: RawQueue, kind: UsmKind) -> bool {
+        // SAFETY: O1: the handle is live.
+        memory::trim(unsafe { CudaQueue::get(queue) }.device(), kind)
+    }
+
     unsafe fn free(&self, context: RawContext, block: NonNull<u8>) {
         // SAFETY: O1: the handle is live.
         let context = unsafe { CudaContext::get(context) };

@@ -351,6 +351,10 @@ unsafe impl Backend for HostBackend {
         self.memory().allocate(kind, len_bytes, align_bytes, queue.context.id, &queue.device)
     }
 
+    unsafe fn trim(&self, _queue: RawQueue, _kind: UsmKind) -> bool {
+        self.memory().trim()
+    }
+
     unsafe fn free(&self, _context: RawContext, block: NonNull<u8>) {
         self.memory().free(block.addr().get());
     }
