@@ -2,10 +2,13 @@
 //! which files have unsafe code (docs/unsafe-files.txt).
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod common;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use common::{code, files, root, sources};
 
 /// A library crate and the crates of ours it may depend on. The test backend's place is among the dev-dependencies.
 const EDGES: [(&str, &[&str]); 10] = [
@@ -37,47 +40,11 @@ const LAYERED: [&str; 9] = [
 /// A file with more lines of code than this says in its first comment why it is long.
 const LONG_FILE_LINES: usize = 800;
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
-}
-
-/// Rust files below a folder, with their content, by paths relative to the root.
-fn sources(folder: &str) -> Vec<(String, String)> {
-    files(folder, &["rs"])
-}
-
-/// Files below a folder with one of the extensions.
-fn files(folder: &str, extensions: &[&str]) -> Vec<(String, String)> {
-    let mut files = Vec::new();
-    let mut folders = vec![root().join(folder)];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() && path.file_name().is_some_and(|name| name != "target") {
-                folders.push(path);
-            } else if path
-                .extension()
-                .is_some_and(|found| extensions.iter().any(|extension| found == *extension))
-            {
-                let name = path.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
-                files.push((name, fs::read_to_string(path).unwrap()));
-            }
-        }
-    }
-    assert!(!files.is_empty(), "{folder} has no files of {extensions:?}");
-    files
-}
-
 /// The sources of all crates, without their tests, benches and examples.
 fn library_sources() -> Vec<(String, String)> {
     let folder =
         |name: &str| if name == "xtask" { "xtask/src".to_owned() } else { format!("crates/{name}/src") };
     EDGES.iter().flat_map(|(name, _)| sources(&folder(name))).collect()
-}
-
-/// The code of a file, line by line, without comments.
-fn code(content: &str) -> impl Iterator<Item = &str> {
-    content.lines().map(|line| line.split("//").next().unwrap_or_default())
 }
 
 #[test]

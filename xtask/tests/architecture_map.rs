@@ -2,9 +2,12 @@
 //! ARCHITECTURE.md have each folder of modules.
 #![allow(clippy::unwrap_used)]
 
+mod common;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+
+use common::root;
 
 const CRATES: [&str; 8] = [
     "sycl-sys",
@@ -25,10 +28,6 @@ const EXTENSIONS: [&str; 5] = [".rs", ".py", ".pyi", ".toml", ".cl"];
 
 /// The section of CONTRIBUTING.md that names files to change.
 const SECTION: &str = "## Where to change what";
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
-}
 
 /// The tree of the project: folders, which end with `/`, and files with their content, by paths from the root.
 fn tree() -> BTreeMap<String, String> {

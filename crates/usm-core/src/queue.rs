@@ -74,7 +74,7 @@ struct Inner {
     successor: ForkOnce<Queue>,
     attached: ForkOnce<Box<dyn Any + Send + Sync>>,
     /// The queues that [`Queue::with_peer`] returned, by the other device.
-    with_peers: Mutex<Vec<(Device, Queue)>>,
+    with_peers: PerProcess<Mutex<Vec<(Device, Queue)>>>,
 }
 
 /// The operation that completes after all others of a queue.
@@ -209,7 +209,7 @@ impl Queue {
             is_default: AtomicBool::new(false),
             successor: ForkOnce::new(),
             attached: ForkOnce::new(),
-            with_peers: Mutex::default(),
+            with_peers: PerProcess::default(),
         };
         let queue = Self { inner: Arc::new(inner) };
         if queue.backend_id() == BackendId::Sycl {
@@ -342,7 +342,7 @@ impl Queue {
         {
             return None;
         }
-        let mut known = self.inner.with_peers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.inner.with_peers.get().lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, queue)) = known.iter().find(|(of, _)| of == peer) {
             return Some(queue.clone());
         }

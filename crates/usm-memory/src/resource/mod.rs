@@ -1,5 +1,14 @@
 //! Memory resources: where buffers get their memory from, as small adaptors to be stacked.
 //!
+//! | file | job |
+//! |---|---|
+//! | `allocate.rs`, `request.rs` | the methods of buffers that allocate; what is asked for, and whether it was given |
+//! | `default.rs` | the resource of a device when nobody names one |
+//! | `process_pool.rs`, `pool/` | the pool of the process; pools |
+//! | `direct.rs` | the runtime |
+//! | `limiting.rs`, `statistics.rs`, `logging.rs`, `failure.rs` | adaptors |
+//! | `out_of_memory.rs` | what follows a refusal |
+//!
 //! | RMM | SYCL 2020 | here |
 //! |---|---|---|
 //! | `device_memory_resource` | | [`MemoryResource`] |

@@ -6,6 +6,16 @@
 //! Queues are asynchronous. A submitted operation becomes a job (`job.rs`) in the graph of all that is not complete (`graph.rs`);
 //! `queue.rs` says what it runs after. Two worker threads run what is ready, and so does every thread that waits
 //! (`worker.rs`), so that a small operation that is waited for needs no other thread.
+//!
+//! | file | job |
+//! |---|---|
+//! | `memory.rs` | each live block, exactly: kind, context, jobs that use it |
+//! | `mapping.rs`, `arena.rs` | device memory: a protected half and the bytes; its allocator |
+//! | `classes.rs`, `spans.rs` | size classes of small blocks; free ranges of pages |
+//! | `queue.rs`, `graph.rs`, `job.rs`, `worker.rs` | the order of operations, and who runs them |
+//! | `context.rs`, `device.rs`, `event.rs` | contexts, devices and events |
+//! | `simulated.rs` | devices that a test describes |
+//! | `shared/` | one host backend for several copies of this library in a process |
 
 mod across_copies;
 mod arena;
