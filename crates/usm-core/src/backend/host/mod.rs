@@ -15,7 +15,7 @@
 //! | `queue.rs`, `graph.rs`, `job.rs`, `worker.rs` | the order of operations, and who runs them |
 //! | `context.rs`, `device.rs`, `event.rs` | contexts, devices and events |
 //! | `simulated.rs` | devices that a test describes |
-//! | `shared/` | one host backend for several copies of this library in a process |
+//! | `across_copies/` | one host backend for several copies of this library in a process |
 
 mod across_copies;
 mod arena;
