@@ -104,8 +104,9 @@ fn scoped(document: &str) -> Vec<(Scope<'_>, &str)> {
 fn declares(content: &str, name: &str) -> bool {
     let is_function =
         |word: &str| ["(", "<"].iter().any(|end| content.contains(&format!("{word} {name}{end}")));
-    let is_other =
-        |word: &str| [" ", ":", "<"].iter().any(|end| content.contains(&format!("{word} {name}{end}")));
+    let is_other = |word: &str| {
+        [" ", ":", "<", "(", ";"].iter().any(|end| content.contains(&format!("{word} {name}{end}")))
+    };
     ["fn", "def"].into_iter().any(is_function)
         || ["enum", "struct", "trait", "class", "const", "static", "macro_rules!"].into_iter().any(is_other)
 }

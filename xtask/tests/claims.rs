@@ -222,3 +222,63 @@ fn properties_follow_the_cases_that_a_run_asks_for() {
         }
     }
 }
+
+#[test]
+fn contributing_has_each_command_and_part_and_variable() {
+    let document = fs::read_to_string(root().join("CONTRIBUTING.md")).unwrap();
+    let lines_of = |file: &str, starts: &str| -> Vec<String> {
+        let content = fs::read_to_string(root().join(file)).unwrap();
+        let (_, rest) = content.split_once(starts).unwrap();
+        rest.lines().map(str::to_owned).collect()
+    };
+    let commands = lines_of("xtask/src/main.rs", "enum Task {");
+    let commands = commands.iter().take_while(|line| !line.starts_with('}')).filter_map(|line| {
+        let name = line.strip_prefix("    ").filter(|name| name.starts_with(char::is_uppercase))?;
+        Some(name.split(|c: char| !c.is_alphanumeric()).next()?.to_lowercase())
+    });
+    let commands: Vec<_> = commands.collect();
+    assert!(commands.len() > 5, "{commands:?}");
+    for name in commands {
+        assert!(document.contains(&format!("| `cargo xtask {name}")), "CONTRIBUTING.md has no row of {name}");
+    }
+    let parts = lines_of("xtask/src/tasks/verify/mod.rs", "PARTS: ");
+    let parts: Vec<_> =
+        parts.iter().filter_map(|line| line.trim().strip_prefix("name: \"")?.split('"').next()).collect();
+    assert!(parts.len() > 5, "{parts:?}");
+    let (_, table) = document.split_once("### Checks outside of the gate").unwrap();
+    let table = table.split("\n### ").next().unwrap();
+    for name in parts {
+        assert!(table.contains(&format!("`{name}`")), "CONTRIBUTING.md has no part {name} of verify");
+    }
+    let code = ["crates", "tests", "xtask/src"].into_iter().flat_map(|folder| files(folder, &["rs", "py"]));
+    for (file, content) in code {
+        for rest in content.split("USM_REQUIRE_").skip(1) {
+            let name: String = rest.chars().take_while(|c| c.is_ascii_uppercase() || *c == '_').collect();
+            let row = format!("| `USM_REQUIRE_{name}=1` |");
+            assert!(
+                name.is_empty() || document.contains(&row),
+                "CONTRIBUTING.md has no row {row}, as in {file}"
+            );
+        }
+    }
+}
+
+#[test]
+fn readmes_have_the_features() {
+    // The README of usm-python is for users of the wheel.
+    for name in LIBRARIES.into_iter().filter(|name| *name != "usm-python") {
+        let manifest = fs::read_to_string(root().join(format!("crates/{name}/Cargo.toml"))).unwrap();
+        let Some((_, features)) = manifest.split_once("[features]\n") else { continue };
+        let features = features.split("\n[").next().unwrap();
+        let readme = fs::read_to_string(root().join(format!("crates/{name}/README.md"))).unwrap();
+        let is_default = |feature: &str| {
+            let line = features.lines().find(|line| line.starts_with("default = ")).unwrap_or_default();
+            line.contains(&format!("\"{feature}\""))
+        };
+        let names = features.lines().filter_map(|line| line.split_once(" = ")).map(|(name, _)| name);
+        for feature in names.filter(|feature| *feature != "default" && !feature.starts_with('#')) {
+            let row = format!("| `{feature}` | {} |", if is_default(feature) { "yes" } else { "no" });
+            assert!(readme.contains(&row), "crates/{name}/README.md has no row {row}");
+        }
+    }
+}
