@@ -124,6 +124,7 @@ fn is_path(word: &str) -> bool {
 /// What the document names that the tree does not have.
 fn missing(document: &str, tree: &BTreeMap<String, String>) -> Vec<String> {
     let mut missing = Vec::new();
+    let everything: String = tree.values().flat_map(|content| [content.as_str(), "\n"]).collect();
     let mut files: Vec<(&str, &str)> = Vec::new(); // of the last path: `::name` goes on with it
     for (scope, line) in scoped(document) {
         // Links have a check of their own.
@@ -142,7 +143,7 @@ fn missing(document: &str, tree: &BTreeMap<String, String>) -> Vec<String> {
             } else if before.is_empty() && !function.is_empty() {
                 files.iter().any(|(_, content)| declares(content, function))
             } else {
-                !is_method || tree.values().any(|content| declares(content, function))
+                !is_method || declares(&everything, function)
             };
             if !is_there {
                 missing.push(format!("{word} in: {line}"));
@@ -225,6 +226,42 @@ fn decisions_have_their_parts_and_are_in_the_index() {
         numbers.len(),
         "docs/decisions/README.md has rows without a page"
     );
+}
+
+/// Files of other projects that comments name.
+const OTHERS: [&str; 3] = ["cuda.h", "dlpack.h", "nvrtc.h"];
+
+/// The files that a comment names between backquotes: `order.rs`, `kernels/src/convert.h`.
+fn files_in_comment(line: &str) -> Vec<&str> {
+    // Slashes behind a quote may be in a string.
+    let comment = line.split_once("//").filter(|(code, _)| !code.contains('"'));
+    let Some((_, comment)) = comment else { return Vec::new() };
+    let is_path = |word: &&str| {
+        let is_part = |c: char| c.is_ascii_alphanumeric() || "_/.-".contains(c);
+        let extensions = [".rs", ".cl", ".h", ".py", ".pyi"];
+        extensions.iter().any(|extension| word.ends_with(*extension)) && word.chars().all(is_part)
+    };
+    comment.split('`').skip(1).step_by(2).filter(is_path).collect()
+}
+
+#[test]
+fn comments_name_files_that_exist() {
+    let folders = ["crates", "examples", "tests", "xtask"];
+    let all: Vec<_> =
+        folders.iter().flat_map(|folder| files(folder, &["rs", "cl", "h", "py", "pyi"])).collect();
+    let mut count = 0;
+    for (name, content) in &all {
+        for (line, path) in
+            content.lines().flat_map(|line| files_in_comment(line).into_iter().map(move |path| (line, path)))
+        {
+            let end = format!("/{path}");
+            let is_there = all.iter().any(|(file, _)| file == path || file.ends_with(&end));
+            assert!(is_there || OTHERS.contains(&path), "{name} names {path}, which is not there: {line}");
+            count += 1;
+        }
+    }
+    assert!(count > 200, "{count} names");
+    assert_eq!(files_in_comment("f(); // as in `a/b.rs`, but not `b.x`, and `c.h`"), ["a/b.rs", "c.h"]);
 }
 
 /// The end of the address of a heading, as GitHub makes it.
