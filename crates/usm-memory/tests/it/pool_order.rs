@@ -213,7 +213,7 @@ fn steps_out_of_memory_come_in_their_order() {
     assert_eq!(pool.statistics().slab_bytes, 0);
     // The program frees something, and all begins again: once.
     let (found, asked) = refusing.while_refusing(3, || allocate(&queue, HALF));
-    assert_eq!(asked[..5], [&one_round[..], &[callback.clone()]].concat());
+    assert_eq!(asked[..5], [&one_round[..], std::slice::from_ref(&callback)].concat());
     assert!(found.is_ok() && asked.len() == 6, "{asked:?}");
     drop(found);
     pool.trim();
