@@ -199,10 +199,14 @@ fn without_host_usm_no_kernel_packs() {
 #[test]
 fn copies_without_temporary_memory_are_right() {
     type Copy = (&'static str, fn(&UsmArray, &UsmArray));
-    const COPIES: [Copy; 4] = [
+    const COPIES: [Copy; 5] = [
         ("of bytes in common, dense", |a, _| {
             let flat = a.reshape(&[-1], Order::C, CopyMode::Never).unwrap();
             flat.slice((7..,)).unwrap().assign(&flat.slice((..-7,)).unwrap()).unwrap();
+        }),
+        ("of a few bytes in common", |a, _| {
+            let row = a.slice((0, 0)).unwrap();
+            row.slice((2..,)).unwrap().assign(&row.slice((..-2,)).unwrap()).unwrap();
         }),
         ("of bytes in common, strided", |a, _| {
             let (to, from) = ((every(1), 1.., every(2)), (every(1), ..-1, every(2)));
