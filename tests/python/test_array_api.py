@@ -9,17 +9,17 @@ import math
 import operator
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.array_api import make_strategies_namespace
 
 import usm.tensor as ut
 
+from support.campaign import campaign
 from support.dlpack import Exporter
 
 xps = make_strategies_namespace(ut, api_version="2024.12")
 pytestmark = pytest.mark.indifferent
-run = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 
 SHAPES = xps.array_shapes(min_dims=0, min_side=0, max_dims=4, max_side=4)
 BEYOND = st.integers() | st.integers(-(2**80), 2**80) | st.sampled_from([2**63, -(2**63) - 1, 2**64])
@@ -80,7 +80,7 @@ def test_the_inspection_of_the_namespace():
         assert set(info.dtypes(kind=kinds)) == set(names.split()) & set(info.dtypes())
 
 
-@run
+@campaign
 @given(arrays())
 def test_attributes(a):
     assert a.ndim == len(a.shape) and a.size == math.prod(a.shape) and a.device == ut.empty(0).device
@@ -92,7 +92,7 @@ def test_attributes(a):
         assert a.mT.shape == (*a.shape[:-2], a.shape[-1], a.shape[-2])
 
 
-@run
+@campaign
 @given(arrays(), st.data())
 def test_reading_and_writing_by_basic_indices(a, data):
     key = data.draw(xps.indices(a.shape, allow_newaxis=True))
@@ -127,7 +127,7 @@ def test_reading_and_writing_by_basic_indices(a, data):
         assert all(same(copy[index].item(), element(nested, index)) for index in untouched)
 
 
-@run
+@campaign
 @given(arrays(), st.data())
 def test_masks(a, data):
     mask = data.draw(xps.arrays(xps.boolean_dtypes(), a.shape))
@@ -142,7 +142,7 @@ def test_masks(a, data):
                 a[wrong]
 
 
-@run
+@campaign
 @given(st.data(), xps.array_shapes(max_dims=3, max_side=3))
 def test_integer_arrays_and_integers(data, shape):
     a = data.draw(xps.arrays(xps.scalar_dtypes(), shape))
@@ -166,7 +166,7 @@ def test_conversions_to_python_numbers(dtype):
             operator.index(one)
 
 
-@run
+@campaign
 @given(SHAPES | st.integers(0, 9), st.none() | xps.scalar_dtypes())
 def test_constant_arrays(shape, dtype):
     expected = (shape,) if isinstance(shape, int) else shape
@@ -181,7 +181,7 @@ def test_constant_arrays(shape, dtype):
         assert (like.shape, like.dtype) == (a.shape, a.dtype) and (value is None or ut.all(like == value))
 
 
-@run
+@campaign
 @given(SHAPES, xps.scalar_dtypes(), st.data())
 def test_full(shape, dtype, data):
     value = data.draw(xps.from_dtype(dtype))
@@ -190,7 +190,7 @@ def test_full(shape, dtype, data):
         assert all(same(a[index].item(), value) for index in indices(shape))
 
 
-@run
+@campaign
 @given(st.integers(0, 6), st.none() | st.integers(0, 6), BEYOND | st.integers(-7, 7), xps.numeric_dtypes())
 def test_eye(rows, columns, k, dtype):
     a = ut.eye(rows, columns, k=k, dtype=dtype)
@@ -199,7 +199,7 @@ def test_eye(rows, columns, k, dtype):
     assert a.tolist() == [[j - i == k for j in range(width)] for i in range(rows)]
 
 
-@run
+@campaign
 @given(arrays(shape=xps.array_shapes(min_dims=2, max_dims=3, min_side=0, max_side=4)), BEYOND | st.integers(-5, 5))
 def test_triangles(a, k):
     low, high = ut.tril(a, k=k), ut.triu(a, k=k)
@@ -209,7 +209,7 @@ def test_triangles(a, k):
         assert same(high[index].item(), a[index].item() if j - i >= k else 0)
 
 
-@run
+@campaign
 @given(st.integers(-20, 20), st.integers(-20, 20), st.integers(-5, 5).filter(bool), st.none() | xps.integer_dtypes())
 def test_arange(start, stop, step, dtype):
     expected = range(start, stop, step)
@@ -220,7 +220,7 @@ def test_arange(start, stop, step, dtype):
         assert ut.arange(stop, dtype=dtype).tolist() == a.tolist()
 
 
-@run
+@campaign
 @given(st.integers(-9, 9), st.integers(-9, 9), st.integers(0, 9), xps.floating_dtypes(), st.booleans())
 def test_linspace(start, stop, num, dtype, endpoint):
     a = ut.linspace(start, stop, num, dtype=dtype, endpoint=endpoint)
@@ -233,7 +233,7 @@ def test_linspace(start, stop, num, dtype, endpoint):
         assert all(math.isclose(a[i].item(), start + i * step, rel_tol=1e-5, abs_tol=1e-5) for i in range(num))
 
 
-@run
+@campaign
 @given(arrays(), st.sampled_from([None, True, False]))
 def test_asarray(a, copy):
     b = ut.asarray(a, copy=copy)
@@ -246,7 +246,7 @@ def test_asarray(a, copy):
     assert a.size == 0 or same(again.tolist(), a.tolist())
 
 
-@run
+@campaign
 @given(arrays(dtypes=xps.numeric_dtypes()), xps.scalar_dtypes(), st.booleans())
 def test_astype(a, dtype, copy):
     if str(a.dtype).startswith("complex") and not str(dtype).startswith("complex"):
@@ -256,7 +256,7 @@ def test_astype(a, dtype, copy):
     assert (b is a or b._pointer == a._pointer) == (not copy and a.dtype == dtype) or not a.size
 
 
-@run
+@campaign
 @given(st.data())
 def test_result_types(data):
     names = data.draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=3))
@@ -270,7 +270,7 @@ def test_result_types(data):
     assert all(ut.can_cast(d, expected) or "int" in str(d) for d in dtypes)
 
 
-@run
+@campaign
 @given(arrays(), st.data())
 def test_axes(a, data):
     order = data.draw(st.permutations(range(a.ndim)))
@@ -292,7 +292,7 @@ def test_axes(a, data):
         assert same(ut.flip(flipped, axis=source).tolist(), a.tolist())
 
 
-@run
+@campaign
 @given(arrays(), st.data())
 def test_reshape(a, data):
     shape = data.draw(
@@ -305,7 +305,7 @@ def test_reshape(a, data):
     assert not a.size or same(ut.reshape(a, (a.size,)).tolist(), flat)
 
 
-@run
+@campaign
 @given(st.data(), st.integers(1, 3))
 def test_joining(data, count):
     shape = data.draw(xps.array_shapes(max_dims=3, min_side=0, max_side=3))
@@ -322,7 +322,7 @@ def test_joining(data, count):
     assert ut.tile(parts[0], (repeats,)).shape == (*shape[:-1], shape[-1] * repeats)
 
 
-@run
+@campaign
 @given(arrays(shape=xps.array_shapes(max_dims=3, max_side=4)), st.data())
 def test_roll(a, data):
     shift = data.draw(st.integers(-(2**40), 2**40))
@@ -340,7 +340,7 @@ def test_roll(a, data):
             assert same(rolled[tuple(target)].item(), a[index].item())
 
 
-@run
+@campaign
 @given(xps.mutually_broadcastable_shapes(3, max_side=3, max_dims=3, min_side=0))
 def test_broadcasting(drawn):
     made = [ut.reshape(ut.arange(math.prod(shape)), shape) for shape in drawn.input_shapes]
@@ -351,7 +351,7 @@ def test_broadcasting(drawn):
             assert b[index].item() == a[tuple(0 if n == 1 else i for i, n in zip(own, a.shape, strict=True))].item()
 
 
-@run
+@campaign
 @given(arrays(dtypes=xps.complex_dtypes() | xps.real_dtypes()))
 def test_parts_of_complex_numbers(a):
     """Many checks of consumers begin with these three."""
@@ -366,7 +366,7 @@ def test_parts_of_complex_numbers(a):
         assert same(found.real, number.real) and same(found.imag, -number.imag if is_complex else 0)
 
 
-@run
+@campaign
 @given(arrays(), st.sampled_from([None, True, False]))
 def test_dlpack(a, copy):
     """Whatever place is the default: in a bare installation it is device memory of the host backend."""
@@ -391,7 +391,7 @@ def test_dlpack_to_every_device():
             assert a.to_device(device).device == device
 
 
-@run
+@campaign
 @given(
     arrays(dtypes=xps.real_dtypes() | xps.boolean_dtypes(), shape=xps.array_shapes(max_dims=3, max_side=3)), st.data()
 )

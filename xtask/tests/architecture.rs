@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::process::Command;
 
-use common::{files, root};
+use common::{code, files, root, sources};
 
 /// A library crate and the crates of ours it may depend on. The test backend's place is among the dev-dependencies.
 const EDGES: [(&str, &[&str]); 11] = [
@@ -42,21 +42,11 @@ const LAYERED: [&str; 10] = [
 /// A file with more lines of code than this says in its first comment why it is long.
 const LONG_FILE_LINES: usize = 800;
 
-/// Rust files below a folder, with their content, by paths relative to the root.
-fn sources(folder: &str) -> Vec<(String, String)> {
-    files(folder, &["rs"])
-}
-
 /// The sources of all crates, without their tests, benches and examples.
 fn library_sources() -> Vec<(String, String)> {
     let folder =
         |name: &str| if name == "xtask" { "xtask/src".to_owned() } else { format!("crates/{name}/src") };
     EDGES.iter().flat_map(|(name, _)| sources(&folder(name))).collect()
-}
-
-/// The code of a file, line by line, without comments.
-fn code(content: &str) -> impl Iterator<Item = &str> {
-    content.lines().map(|line| line.split("//").next().unwrap_or_default())
 }
 
 #[test]

@@ -1,10 +1,12 @@
-//! ARCHITECTURE.md, and a table of CONTRIBUTING.md, name folders, files, functions and types that exist. The tables of
-//! ARCHITECTURE.md have each folder of modules.
+//! The documents name crates, folders, files, functions and types that exist, and their links lead somewhere.
 #![allow(clippy::unwrap_used)]
+
+mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+
+use common::{files, root};
 
 const CRATES: [&str; 8] = [
     "sycl-sys",
@@ -17,27 +19,24 @@ const CRATES: [&str; 8] = [
     "usm-bench",
 ];
 
-/// Crates without a table of modules: stand-ins for tests, and one whose table has paths from the root.
-const WITHOUT_TABLE: [&str; 3] = ["cuda-loopback", "sycl-loopback", "usm-bench"];
-
 /// Extensions of the files whose names and contents are compared.
 const EXTENSIONS: [&str; 5] = [".rs", ".py", ".pyi", ".toml", ".cl"];
 
 /// The section of CONTRIBUTING.md that names files to change.
 const SECTION: &str = "## Where to change what";
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
-}
-
 /// The tree of the project: folders, which end with `/`, and files with their content, by paths from the root.
 fn tree() -> BTreeMap<String, String> {
     let mut tree = BTreeMap::new();
-    let mut folders: Vec<_> = ["crates", "tests", "xtask"].map(|folder| root().join(folder)).into();
+    let mut folders: Vec<_> =
+        ["crates", "docs", "examples", "guide", "tests", "xtask"].map(|folder| root().join(folder)).into();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             let name = path.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
+            if path.ends_with("target") {
+                continue;
+            }
             if path.is_dir() {
                 tree.insert(format!("{name}/"), String::new());
                 folders.push(path);
@@ -55,7 +54,7 @@ fn words(line: &str) -> impl Iterator<Item = &str> {
     line.split(move |c| !is_part(c)).map(|word| word.trim_end_matches(['.', ':', '-']))
 }
 
-/// Where the paths of a line begin: at `src/` of a crate, or at the root.
+/// Where the paths of a line are: in `src/` of a crate, or from the root.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Scope<'a> {
     AnyCrate,
@@ -72,32 +71,31 @@ impl Scope<'_> {
         }
     }
 
-    /// The entries of the tree that a path stands for: the whole path below the scope, or the end of one.
+    /// The entries of the tree that a path stands for: the whole path below the root, or the end of one in a crate.
     fn find<'t>(self, tree: &'t BTreeMap<String, String>, path: &str) -> Vec<(&'t str, &'t str)> {
         let (folder, end) = (self.folder(), format!("/{path}"));
         tree.iter()
-            .filter(|(name, _)| name.starts_with(&folder) && (name.ends_with(&end) || *name == path))
+            .filter(|(name, _)| match self {
+                Self::Root => *name == path,
+                _ => name.starts_with(&folder) && name.ends_with(&end),
+            })
             .map(|(name, content)| (name.as_str(), content.as_str()))
             .collect()
     }
 }
 
-/// A line of the document with its scope, and whether it is a row of a table of modules.
-fn scoped(document: &str) -> Vec<(Scope<'_>, bool, &str)> {
-    let (mut scope, mut is_row) = (Scope::AnyCrate, false);
+/// A line of the document with its scope: lines of a flow that begin with a crate, and those below, are about it.
+fn scoped(document: &str) -> Vec<(Scope<'_>, &str)> {
+    let mut scope = Scope::AnyCrate;
     let mut lines = Vec::new();
     for line in document.lines() {
         if line.is_empty() || line.starts_with("```") {
-            (scope, is_row) = (Scope::AnyCrate, false);
+            scope = Scope::AnyCrate;
         }
-        if let Some(header) = line.strip_prefix("| `").filter(|_| line.contains(" | job")) {
-            let name = header.split('`').next().unwrap_or_default();
-            scope = if line.contains("paths from the root") { Scope::Root } else { Scope::Crate(name) };
-            is_row = true;
-        } else if let Some(name) = CRATES.into_iter().find(|name| line.starts_with(&format!("{name} "))) {
+        if let Some(name) = CRATES.into_iter().find(|name| line.starts_with(&format!("{name} "))) {
             scope = Scope::Crate(name);
         }
-        lines.push((scope, is_row, line));
+        lines.push((scope, line));
     }
     lines
 }
@@ -106,8 +104,9 @@ fn scoped(document: &str) -> Vec<(Scope<'_>, bool, &str)> {
 fn declares(content: &str, name: &str) -> bool {
     let is_function =
         |word: &str| ["(", "<"].iter().any(|end| content.contains(&format!("{word} {name}{end}")));
-    let is_other =
-        |word: &str| [" ", ":", "<"].iter().any(|end| content.contains(&format!("{word} {name}{end}")));
+    let is_other = |word: &str| {
+        [" ", ":", "<", "(", ";"].iter().any(|end| content.contains(&format!("{word} {name}{end}")))
+    };
     ["fn", "def"].into_iter().any(is_function)
         || ["enum", "struct", "trait", "class", "const", "static", "macro_rules!"].into_iter().any(is_other)
 }
@@ -119,24 +118,17 @@ fn is_file(name: &str) -> bool {
 
 /// True for a path to a file or a folder.
 fn is_path(word: &str) -> bool {
-    is_file(word) || word.ends_with('/') && word.len() > 1
+    is_file(word) || word.ends_with('/') && word.contains(char::is_alphanumeric)
 }
 
 /// What the document names that the tree does not have.
 fn missing(document: &str, tree: &BTreeMap<String, String>) -> Vec<String> {
-    let lines = scoped(document);
-    let rows = lines.iter().filter(|(_, is_row, _)| *is_row).flat_map(|(scope, _, line)| {
-        let first_column = line.split(" | ").next().unwrap_or_default();
-        let whole =
-            words(first_column).filter(|word| is_path(word)).map(|path| (path, scope.folder() + path));
-        whole
-            .filter(|(_, name)| !tree.contains_key(name))
-            .map(move |(path, _)| format!("{path} in the first column: {line}"))
-    });
-    let mut missing: Vec<_> = rows.collect();
+    let mut missing = Vec::new();
+    let everything: String = tree.values().flat_map(|content| [content.as_str(), "\n"]).collect();
     let mut files: Vec<(&str, &str)> = Vec::new(); // of the last path: `::name` goes on with it
-    for (scope, _, line) in lines {
-        for word in words(line) {
+    for (scope, line) in scoped(document) {
+        // Links have a check of their own.
+        for word in words(line).filter(|word| !word.ends_with(".md")) {
             let (before, function) = word.split_once("::").unwrap_or((word, ""));
             let is_method =
                 before.starts_with(char::is_uppercase) && function.starts_with(char::is_lowercase);
@@ -151,7 +143,7 @@ fn missing(document: &str, tree: &BTreeMap<String, String>) -> Vec<String> {
             } else if before.is_empty() && !function.is_empty() {
                 files.iter().any(|(_, content)| declares(content, function))
             } else {
-                !is_method || tree.values().any(|content| declares(content, function))
+                !is_method || declares(&everything, function)
             };
             if !is_there {
                 missing.push(format!("{word} in: {line}"));
@@ -161,41 +153,31 @@ fn missing(document: &str, tree: &BTreeMap<String, String>) -> Vec<String> {
     missing
 }
 
-/// The folders of modules that no table has.
-fn unlisted(document: &str, tree: &BTreeMap<String, String>) -> Vec<String> {
-    let lines = scoped(document);
-    let listed: BTreeSet<String> = lines
-        .iter()
-        .filter(|(_, is_row, _)| *is_row)
-        .flat_map(|(scope, _, line)| words(line).map(move |word| format!("{}{word}", scope.folder())))
-        .collect();
-    let with_table = CRATES.into_iter().filter(|name| !WITHOUT_TABLE.contains(name));
-    let sources = with_table.map(|name| format!("crates/{name}/src/")).chain(["xtask/src/".to_owned()]);
-    sources
-        .flat_map(|source| {
-            let is_module = move |name: &&String| {
-                name.strip_prefix(&source)
-                    .is_some_and(|rest| rest.find('/') == Some(rest.len().wrapping_sub(1)))
-            };
-            tree.keys().filter(is_module).cloned().collect::<Vec<_>>()
-        })
-        .filter(|folder| !listed.iter().any(|path| path.starts_with(folder.as_str())))
-        .collect()
+fn text(name: &str) -> String {
+    fs::read_to_string(root().join(name)).unwrap()
 }
 
-fn document() -> String {
-    fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap()
+/// The pages of `docs/decisions`, without the index, by their names.
+fn decisions() -> Vec<(String, String)> {
+    let mut pages = files("docs/decisions", &["md"]);
+    pages.retain(|(name, _)| !name.ends_with("README.md"));
+    pages.sort();
+    pages
 }
 
 #[test]
 fn named_files_and_functions_exist() {
-    let missing = missing(&document(), &tree());
-    assert!(missing.is_empty(), "ARCHITECTURE.md names what is not there:\n{}", missing.join("\n"));
+    let tree = tree();
+    let documents = ["ARCHITECTURE.md", "SECURITY.md"].map(|name| (name.to_owned(), text(name)));
+    for (name, document) in documents.into_iter().chain(decisions()) {
+        let missing = missing(&document, &tree);
+        assert!(missing.is_empty(), "{name} names what is not there:\n{}", missing.join("\n"));
+    }
 }
 
 #[test]
 fn files_to_change_exist() {
-    let document = fs::read_to_string(root().join("CONTRIBUTING.md")).unwrap();
+    let document = text("CONTRIBUTING.md");
     let (_, section) = document.split_once(SECTION).unwrap();
     let section = section.split("\n## ").next().unwrap();
     assert!(section.contains(".rs::"), "{SECTION} names functions");
@@ -204,9 +186,129 @@ fn files_to_change_exist() {
 }
 
 #[test]
-fn each_folder_of_modules_is_in_a_table() {
-    let unlisted = unlisted(&document(), &tree());
-    assert!(unlisted.is_empty(), "no table of ARCHITECTURE.md has {unlisted:?}");
+fn the_map_has_each_crate_and_is_read_in_ten_minutes() {
+    let document = text("ARCHITECTURE.md");
+    for entry in fs::read_dir(root().join("crates")).unwrap() {
+        let name = entry.unwrap().file_name();
+        assert!(
+            document.contains(&format!("`{}`", name.display())),
+            "ARCHITECTURE.md has no {}",
+            name.display()
+        );
+    }
+    // 150 words in a minute, of technical prose in a second language.
+    let count = document.split_whitespace().count();
+    assert!(count <= 1500, "ARCHITECTURE.md has {count} words");
+}
+
+/// The parts of each decision.
+const PARTS: [&str; 4] = ["\n## Context\n", "\n## Choice\n", "\n## Costs\n", "\n## What would change it\n"];
+
+#[test]
+fn decisions_have_their_parts_and_are_in_the_index() {
+    let index = text("docs/decisions/README.md");
+    let mut numbers = BTreeSet::new();
+    for (path, page) in decisions() {
+        let name = path.rsplit('/').next().unwrap();
+        let (number, _) = name.split_once('-').unwrap();
+        assert!(number.len() == 4 && number.parse::<u32>().is_ok(), "{name} begins with four digits");
+        assert!(numbers.insert(number.to_owned()), "{number} is the number of two decisions");
+        let title = page.lines().next().unwrap().strip_prefix("# ").unwrap();
+        let row = format!("| {number} | [{title}]({name}) |");
+        assert!(index.contains(&row), "docs/decisions/README.md has no row {row}");
+        let places: Vec<_> = PARTS.iter().map(|part| page.find(part)).collect();
+        assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{name} has the parts {PARTS:?}");
+        let count = page.split_whitespace().count();
+        assert!(count <= 600, "{name} is a page: {count} words");
+    }
+    assert_eq!(
+        index.matches("](0").count(),
+        numbers.len(),
+        "docs/decisions/README.md has rows without a page"
+    );
+}
+
+/// Files of other projects that comments name.
+const OTHERS: [&str; 3] = ["cuda.h", "dlpack.h", "nvrtc.h"];
+
+/// The files that a comment names between backquotes: `order.rs`, `kernels/src/convert.h`.
+fn files_in_comment(line: &str) -> Vec<&str> {
+    // Slashes behind a quote may be in a string.
+    let comment = line.split_once("//").filter(|(code, _)| !code.contains('"'));
+    let Some((_, comment)) = comment else { return Vec::new() };
+    let is_path = |word: &&str| {
+        let is_part = |c: char| c.is_ascii_alphanumeric() || "_/.-".contains(c);
+        let extensions = [".rs", ".cl", ".h", ".py", ".pyi"];
+        extensions.iter().any(|extension| word.ends_with(*extension)) && word.chars().all(is_part)
+    };
+    comment.split('`').skip(1).step_by(2).filter(is_path).collect()
+}
+
+#[test]
+fn comments_name_files_that_exist() {
+    let folders = ["crates", "examples", "tests", "xtask"];
+    let all: Vec<_> =
+        folders.iter().flat_map(|folder| files(folder, &["rs", "cl", "h", "py", "pyi"])).collect();
+    let mut count = 0;
+    for (name, content) in &all {
+        for (line, path) in
+            content.lines().flat_map(|line| files_in_comment(line).into_iter().map(move |path| (line, path)))
+        {
+            let end = format!("/{path}");
+            let is_there = all.iter().any(|(file, _)| file == path || file.ends_with(&end));
+            assert!(is_there || OTHERS.contains(&path), "{name} names {path}, which is not there: {line}");
+            count += 1;
+        }
+    }
+    assert!(count > 200, "{count} names");
+    assert_eq!(files_in_comment("f(); // as in `a/b.rs`, but not `b.x`, and `c.h`"), ["a/b.rs", "c.h"]);
+}
+
+/// The end of the address of a heading, as GitHub makes it.
+fn anchor(heading: &str) -> String {
+    let kept = |c: &char| c.is_alphanumeric() || " -_".contains(*c);
+    heading.trim().to_lowercase().chars().filter(kept).map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+/// The relative links of a document: `[text](target)` and `[text]: target`.
+fn links(document: &str) -> Vec<&str> {
+    let inline = document.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    let listed = document.lines().filter(|line| line.starts_with('[')).filter_map(|line| {
+        let (_, target) = line.split_once("]: ")?;
+        Some(target.trim())
+    });
+    let is_relative = |target: &&str| !target.contains("://") && !target.contains(char::is_whitespace);
+    inline.chain(listed).filter(is_relative).collect()
+}
+
+#[test]
+fn links_lead_to_files_and_headings() {
+    let names =
+        ["ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "PERFORMANCE.md", "README.md", "CHANGELOG.md"];
+    let mut documents: Vec<_> = names.map(|name| (name.to_owned(), text(name))).into();
+    documents.extend(["docs", "crates"].into_iter().flat_map(|folder| files(folder, &["md"])));
+    for (name, document) in documents {
+        let folder = root().join(&name).parent().unwrap().to_owned();
+        for link in links(&document) {
+            let (path, heading) = link.split_once('#').unwrap_or((link, ""));
+            let target = if path.is_empty() { root().join(&name) } else { folder.join(path) };
+            assert!(target.exists(), "{name} has a link to {link}, which is not there");
+            if !heading.is_empty() && path.ends_with(".md") {
+                let content = fs::read_to_string(&target).unwrap();
+                let headings = content.lines().filter(|line| line.starts_with('#'));
+                let is_there =
+                    headings.map(|line| anchor(line.trim_start_matches('#'))).any(|found| found == heading);
+                assert!(is_there, "{name} has a link to {link}, whose heading is not there");
+            }
+        }
+    }
+}
+
+#[test]
+fn links_and_headings_are_read() {
+    let document = "See [a](b.md#c-d), [e](https://f.g) and\n[h]: i.md#j\n";
+    assert_eq!(links(document), ["b.md#c-d", "i.md#j"]);
+    assert_eq!(anchor(" 2026-11-21: `a` pool, and 4 MiB"), "2026-11-21-a-pool-and-4-mib");
 }
 
 #[test]
@@ -221,21 +323,19 @@ fn wrong_names_are_found() {
     ]
     .map(|(name, content)| (name.to_owned(), content.to_owned()))
     .into();
-    let table = "| `usm-core` | job |\n|---|---|\n| `queue.rs` | queues |\n";
+    let table = "| `usm-core/src/backend/` | the trait |\n";
     assert_eq!(missing(table, &tree), Vec::<String>::new());
-    assert_eq!(unlisted(table, &tree), ["crates/usm-core/src/backend/"]);
-    assert_eq!(unlisted(&format!("{table}| `backend/mod.rs` | a trait |"), &tree), Vec::<String>::new());
 
     let flow = "```text\nusm-core    queue.rs::memcpy, backend/mod.rs::allocate    Backend::allocate\n```";
     assert_eq!(missing(flow, &tree), Vec::<String>::new());
     let to_change = "| | `usm-core/src/kind.rs::UsmKind`, `::ALL`, `tests/values.py::pack`, `::Model` | |";
     assert_eq!(missing(to_change, &tree), Vec::<String>::new());
     for wrong in [
-        "| `usm-core` | job |\n| `mod.rs` | not below src |",
-        "| `usm-core` | job |\n| `graph/` | gone |",
-        "| `usm-core` | job |\n| `queue.rs` | queues, with `events.rs` |",
+        "| `usm-core/src/graph/` | gone |",
+        "| `usm-core/src/queue.rs` | queues, with `events.rs` |",
         "usm-core    queue.rs::memset",
         "usm-core    queue.rs::memcpy, ::memset",
+        "usm-core    event.rs::wait",
         "The trait has `Backend::release`.",
         "| | `usm-core/src/kind.rs::Kind` | |",
         "| | `usm-core/src/values.py` | |",

@@ -74,7 +74,7 @@ struct Inner {
     successor: ForkOnce<Queue>,
     attached: ForkOnce<Box<dyn Any + Send + Sync>>,
     /// The queues that [`Queue::with_peer`] returned, by the other device.
-    with_peers: Mutex<Vec<(Device, Queue)>>,
+    with_peers: PerProcess<Mutex<Vec<(Device, Queue)>>>,
 }
 
 /// The operation that completes after all others of a queue.
@@ -209,7 +209,7 @@ impl Queue {
             is_default: AtomicBool::new(false),
             successor: ForkOnce::new(),
             attached: ForkOnce::new(),
-            with_peers: Mutex::default(),
+            with_peers: PerProcess::default(),
         };
         let queue = Self { inner: Arc::new(inner) };
         if queue.backend_id() == BackendId::Sycl {
@@ -342,7 +342,7 @@ impl Queue {
         {
             return None;
         }
-        let mut known = self.inner.with_peers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.inner.with_peers.get().lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, queue)) = known.iter().find(|(of, _)| of == peer) {
             return Some(queue.clone());
         }
@@ -505,13 +505,28 @@ impl Queue {
     // With 0 the runtime chooses the alignment.
     fn allocate_checked(&self, kind: UsmKind, len_bytes: usize, align_bytes: usize) -> Result<Allocation> {
         self.check_request(kind, len_bytes)?;
+        let mut allocated = self.allocate_once(kind, len_bytes, align_bytes)?;
+        // SAFETY: the handle is live (H1).
+        if allocated.is_none() && unsafe { self.backend().trim(self.raw(), kind) } {
+            allocated = self.allocate_once(kind, len_bytes, align_bytes)?;
+        }
+        allocated.ok_or_else(|| self.out_of_memory(kind, len_bytes))
+    }
+
+    /// One request to the runtime, or two where it does not align the memory; `None` when the runtime has none.
+    fn allocate_once(
+        &self,
+        kind: UsmKind,
+        len_bytes: usize,
+        align_bytes: usize,
+    ) -> Result<Option<Allocation>> {
         if let Some(allocation) = self.allocate_at(kind, len_bytes, align_bytes, align_bytes) {
-            return Ok(allocation);
+            return Ok(Some(allocation));
         }
         // SAFETY: the handle is live (H1).
         unsafe { self.backend().check_device(self.device().raw()) }?;
         if align_bytes <= 1 {
-            return Err(self.out_of_memory(kind, len_bytes));
+            return Ok(None);
         }
         // OpenCL on some CPUs ignores large alignments, and CUDA refuses those above its own.
         let max_bytes = self.device().info().max_alloc_bytes;
@@ -519,9 +534,7 @@ impl Queue {
         let padded_bytes = padding_bytes.and_then(|padding| len_bytes.checked_add(padding));
         match padded_bytes.filter(|len| u64::try_from(*len).is_ok_and(|len| len <= max_bytes)) {
             None => Err(Error::AlignmentNotHonoured { kind, align_bytes }),
-            Some(padded_bytes) => self
-                .allocate_padded(kind, len_bytes, align_bytes, padded_bytes)
-                .ok_or_else(|| self.out_of_memory(kind, len_bytes)),
+            Some(padded_bytes) => Ok(self.allocate_padded(kind, len_bytes, align_bytes, padded_bytes)),
         }
     }
 

@@ -12,7 +12,9 @@ use usm_memory::resource::{
     DirectResource, default_resource, process_pool, reset_default_resource, set_default_resource,
     use_process_pool,
 };
+use usm_memory::usm_core::backend::host::HostBackend;
 use usm_memory::usm_core::testing::forks::fork_beside;
+use usm_memory::usm_core::testing::{Fault, FaultyBackend, Method};
 use usm_memory::usm_core::{Context, LiveAllocations, QueueProperties, Runtime, RuntimeOptions, UsmKind};
 use usm_memory::{Error, MemoryResource, Ownership, UsmBuffer, live_allocations, pointer_info};
 
@@ -96,6 +98,29 @@ fn it_can_be_switched_off_and_replaced() {
             &UsmBuffer::allocate_in(&*default_resource(queue.device()), queue, kind, 100).unwrap()
         ));
     });
+}
+
+#[test]
+fn idle_memory_of_the_pool_goes_before_the_runtime_has_none() {
+    let _alone = alone();
+    let faulty = Arc::new(FaultyBackend::new(Arc::new(HostBackend::new())));
+    let runtime = Runtime::with_backend(faulty.clone()).unwrap();
+    let queue = runtime.default_queue(&runtime.default_device().unwrap()).unwrap();
+    let direct = |len| UsmBuffer::allocate_in(&DirectResource, &queue, UsmKind::Host, len);
+    let default = |len| UsmBuffer::allocate(&queue, UsmKind::Host, len);
+    for allocate in [&direct as &dyn Fn(usize) -> usm_memory::Result<UsmBuffer>, &default] {
+        // Whatever the context, the bytes are of the same machine or device.
+        drop(UsmBuffer::allocate(&common::host_queue(), UsmKind::Host, 4096).unwrap());
+        assert!(process_pool().statistics().idle_bytes > 0);
+        faulty.arm(Fault::at(1).of(Method::Allocate));
+        assert_eq!(allocate(64).unwrap().len_bytes(), 64);
+        assert_eq!((process_pool().statistics().idle_bytes, faulty.calls_of(Method::Allocate)), (0, 2));
+        // Nothing is idle any more.
+        faulty.arm(Fault::at(1).of(Method::Allocate));
+        assert!(matches!(allocate(64), Err(Error::OutOfMemory { requested_bytes: 64, .. })));
+        assert_eq!(faulty.calls_of(Method::Allocate), 1);
+        faulty.disarm();
+    }
 }
 
 #[test]

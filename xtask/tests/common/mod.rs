@@ -1,24 +1,31 @@
-//! The files of the checkout, for tests of their names and contents.
+//! The files of the project, for tests that look at them.
+#![allow(clippy::unwrap_used, dead_code)]
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The checkout.
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
 
-/// Files below a folder with one of the extensions, with their content, by paths from the root. Folders named `target` are left out.
+/// Rust files below a folder, with their content, by paths relative to the root.
+pub(crate) fn sources(folder: &str) -> Vec<(String, String)> {
+    files(folder, &["rs"])
+}
+
+/// Files below a folder with one of the extensions.
 pub(crate) fn files(folder: &str, extensions: &[&str]) -> Vec<(String, String)> {
     let mut files = Vec::new();
     let mut folders = vec![root().join(folder)];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).unwrap() {
             let path = entry.unwrap().path();
-            let extension = path.extension().unwrap_or_default();
             if path.is_dir() && path.file_name().is_some_and(|name| name != "target") {
                 folders.push(path);
-            } else if extensions.iter().any(|wanted| extension == *wanted) {
+            } else if path
+                .extension()
+                .is_some_and(|found| extensions.iter().any(|extension| found == *extension))
+            {
                 let name = path.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
                 files.push((name, fs::read_to_string(path).unwrap()));
             }
@@ -26,4 +33,9 @@ pub(crate) fn files(folder: &str, extensions: &[&str]) -> Vec<(String, String)> 
     }
     assert!(!files.is_empty(), "{folder} has no files of {extensions:?}");
     files
+}
+
+/// The code of a file, line by line, without comments.
+pub(crate) fn code(content: &str) -> impl Iterator<Item = &str> {
+    content.lines().map(|line| line.split("//").next().unwrap_or_default())
 }

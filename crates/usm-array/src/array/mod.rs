@@ -5,6 +5,7 @@
 //! | `construct.rs` | the one place where the bounds are proved |
 //! | `builder.rs` | new arrays as the container specification constructs them |
 //! | `inspect.rs` | shape, dtype, addresses and the like |
+//! | `kernel.rs` | arrays as arguments of kernels |
 //! | `operand.rs` | an array or one value, beside an array |
 //! | `views/` | other arrays over the same memory, and which of them can be written |
 //! | `exchange.rs` | from and to the interface |

@@ -7,14 +7,13 @@ use usm_memory::usm_core::{Error as CoreError, Queue, UsmKind};
 
 use super::cast::Cast;
 use super::executor::{Executor, Run};
-use super::overlap;
-use super::place::{Place, lock, lock_for_queue};
+use super::place::{Place, addresses, lock, lock_for_queue, overlap};
 use super::plan::{CopyPlan, Side};
 use super::submit::submit;
-use super::{host, host_task, staged};
+use super::{host, host_task, overlap as overlapping, staged};
 use crate::array::UsmArray;
 use crate::dtype::{Casting, Dtype};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::view::zeroed_vec;
 
 /// Copies elements from array to array, by a plan that counts from the lowest elements of both.
@@ -42,14 +41,29 @@ pub(super) unsafe fn execute(plan: CopyPlan, cast: Cast, to: Place<'_>, from: Pl
             unsafe { host::execute(plan, cast, to.start, from.start) };
             Ok(())
         }
-        // SAFETY: the caller's promises 1 to 3.
-        Executor::Bytes(run) => unsafe { copy_bytes(&plan, itemsize, run) },
+        Executor::Bytes(run) => {
+            // SAFETY: the caller's promises 1 to 3.
+            let copied = unsafe { copy_bytes(&plan, itemsize, run) };
+            let (Err(Error::Memory(error)), Place::Array(target), Place::Array(source)) = (&copied, to, from)
+            else {
+                return copied;
+            };
+            if !error.is_out_of_memory() {
+                copied
+            } else if overlap(&addresses(target), &addresses(source)) {
+                // SAFETY: the caller's promises 1 to 3.
+                unsafe { through_host(&plan, cast, to, from) }
+            } else {
+                // SAFETY: the caller's promises 1 to 3.
+                unsafe { in_pieces_through_host(plan, cast, to, from) }
+            }
+        }
         Executor::Overlapping(target, source) => {
-            if overlap::assign(target, source, &plan, cast)? {
+            if overlapping::assign(target, source, &plan, cast)? {
                 return Ok(());
             }
             // Without memory for a copy on the device, there may be some on the host.
-            if let Some(copy) = overlap::copied(target, source) {
+            if let Some(copy) = overlapping::copied(target, source) {
                 return target.assign_cast(&copy, Casting::Unsafe);
             }
             // SAFETY: the caller's promises 1 to 3.

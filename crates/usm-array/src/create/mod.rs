@@ -11,8 +11,7 @@
 //! | `nested.rs` | vectors of vectors |
 //! | `numbers.rs` | numbers whose types are known at run time only |
 //! | `arange.rs` | numbers from a start to before a stop, by steps |
-//! | `linspace.rs` | evenly spaced numbers between two ends |
-//! | `device.rs` | new elements by kernels |
+//! | `linspace.rs`, `line.rs` | evenly spaced numbers between two ends; their arithmetic |
 //! | `eye.rs` | ones on a diagonal |
 //! | `triangle.rs` | the lower or upper triangles of matrices |
 //! | `meshgrid.rs` | coordinates of the points of a grid |

@@ -16,6 +16,7 @@
 //! | `casting.rs` | which casts a rule allows |
 //! | `kinds.rs` | the kinds of the array API standard |
 //! | `limits.rs` | `finfo` and `iinfo` |
+//! | `error.rs` | why there is no such element type |
 //!
 //! The table of the dtypes is here. Elements are converted in `copy/cast/convert.rs`, `scalar.rs` and `view/scalar.rs`. DLPack's code of a dtype is
 //! in `dlpack/dtype.rs`. Operations match on `Class`, never on [`Dtype::kind`]: so the compiler names those that a new class concerns.

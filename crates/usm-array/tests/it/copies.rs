@@ -95,7 +95,7 @@ fn what_lies_between_repeated_elements_stays() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases.div_ceil(4)))]
 
     #[test]
     fn reading_equals_brute_force(place in place(), layout in layouts()) {

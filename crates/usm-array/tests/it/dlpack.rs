@@ -68,7 +68,7 @@ fn expected_device(queue: &Queue, kind: UsmKind) -> DLDevice {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases.div_ceil(4)))]
 
     #[test]
     fn every_array_comes_back_as_it_went(layout in layouts(), dtype in prop::sample::select(&Dtype::ALL[..])) {

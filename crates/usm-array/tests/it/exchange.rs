@@ -27,7 +27,7 @@ fn normalised(interface: &ValidInterface) -> Option<Vec<i64>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases.div_ceil(4)))]
 
     #[test]
     fn an_imported_array_publishes_what_it_was_imported_from(

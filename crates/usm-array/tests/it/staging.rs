@@ -8,7 +8,9 @@ use std::sync::Arc;
 use common::{is_interpreted, recorded};
 use usm_array::usm_core::backend::host::HostBackend;
 use usm_array::usm_core::testing::{Method, RecordingBackend};
-use usm_array::usm_core::{Aspects, Context, Partition, Queue, QueueProperties, Runtime, UsmKind};
+use usm_array::usm_core::{
+    Aspects, Context, Partition, Queue, QueueProperties, Runtime, RuntimeOptions, UsmKind,
+};
 use usm_array::usm_memory::resource::{DefaultScope, DirectResource, LimitingResource};
 use usm_array::{Casting, CopyMode, Dtype, Element, Layout, Order, SliceItem, UsmArray};
 
@@ -190,6 +192,62 @@ fn without_host_usm_no_kernel_packs() {
         array.transpose().copy_from_host_contiguous(&bytes).unwrap();
         assert!(array.transpose().to_bytes().unwrap() == bytes);
         assert_eq!(recording.count(Method::SubmitKernel), 0, "{limit_bytes}");
+    }
+}
+
+/// Copies that find no memory for what they put aside: the last steps of docs/decisions/0006-out-of-memory.md.
+#[test]
+fn copies_without_temporary_memory_are_right() {
+    type Copy = (&'static str, fn(&UsmArray, &UsmArray));
+    const COPIES: [Copy; 5] = [
+        ("of bytes in common, dense", |a, _| {
+            let flat = a.reshape(&[-1], Order::C, CopyMode::Never).unwrap();
+            flat.slice((7..,)).unwrap().assign(&flat.slice((..-7,)).unwrap()).unwrap();
+        }),
+        ("of a few bytes in common", |a, _| {
+            let row = a.slice((0, 0)).unwrap();
+            row.slice((2..,)).unwrap().assign(&row.slice((..-2,)).unwrap()).unwrap();
+        }),
+        ("of bytes in common, strided", |a, _| {
+            let (to, from) = ((every(1), 1.., every(2)), (every(1), ..-1, every(2)));
+            a.slice(to).unwrap().assign(&a.slice(from).unwrap()).unwrap();
+        }),
+        ("from host memory, strided", |a, _| {
+            let column = a.slice((every(1), every(1), 2)).unwrap();
+            let bytes: Vec<u8> = (0..column.size_bytes()).map(|i| i as u8).collect();
+            column.copy_from_host_contiguous(&bytes).unwrap();
+        }),
+        ("of elements that are cast to a narrow dtype", |a, narrow| {
+            narrow.assign_cast(a, Casting::Unsafe).unwrap();
+        }),
+    ];
+    let arrays = |queue: &Queue, kind| {
+        let numbers: Vec<u64> = (0..24 * 30 * 16).map(|i| i % 200).collect();
+        let a = UsmArray::from_slice(queue, kind, &[24, 30, 16], &numbers).unwrap();
+        let narrow = UsmArray::zeros(queue, kind, a.shape(), Dtype::F8E4M3Fn).unwrap();
+        (a, narrow)
+    };
+    let host = Runtime::new(RuntimeOptions::new().host_only());
+    let host = host.default_queue(host.host_device()).unwrap();
+    // Devices of runtimes of their own, so that the scope below is for no other test.
+    let no_tasks = RecordingBackend::new(Arc::new(HostBackend::new())).without_host_tasks();
+    let no_tasks = Runtime::with_backend(Arc::new(no_tasks)).unwrap();
+    let mut queues = vec![host.clone(), no_tasks.default_queue(&no_tasks.default_device().unwrap()).unwrap()];
+    queues.extend(recorded(Aspects::empty()).map(|(_, queue)| queue));
+    for (name, copy) in COPIES {
+        let (a, narrow) = arrays(&host, UsmKind::Shared);
+        copy(&a, &narrow);
+        let expected = [a.to_bytes().unwrap(), narrow.to_bytes().unwrap()];
+        for queue in &queues {
+            let (a, narrow) = arrays(queue, UsmKind::Device);
+            let nothing = Arc::new(LimitingResource::new(Arc::new(DirectResource), 0));
+            let scope = DefaultScope::enter(std::slice::from_ref(queue.device()), nothing);
+            assert!(UsmArray::zeros(queue, UsmKind::Device, &[1], Dtype::U8).is_err());
+            copy(&a, &narrow);
+            let found = [a.to_bytes().unwrap(), narrow.to_bytes().unwrap()];
+            assert!(found == expected, "{name}, {}", queue.device().filter_string());
+            drop(scope);
+        }
     }
 }
 

@@ -2,6 +2,20 @@
 //!
 //! A backend does minimal checking; the safe types above ([`crate::Device`], [`crate::Context`], [`crate::Queue`],
 //! [`crate::Event`], [`crate::Allocation`]) check everything once. Calls are coarse: element access never crosses the trait.
+//!
+//! | file | job |
+//! |---|---|
+//! | `host/` | the backend in plain Rust, which every process has |
+//! | `sycl/` | any SYCL runtime, through the C interface of dpctl |
+//! | `cuda/` | NVIDIA GPUs, through their driver |
+//! | `raw.rs`, `objects.rs` | opaque handles; objects in Rust that travel as such |
+//! | `entry.rs` | the entry guard of both external runtimes: forks, and the end of the process |
+//! | `info.rs`, `device_info.rs`, `aspects.rs`, `event.rs` | plain facts about backends, pointers, devices and events |
+//! | `partition.rs`, `external_kind.rs` | parts and peers of devices; objects in capsules |
+//! | `host_task.rs` | host code as an operation of a queue |
+//!
+//! Files of the three backends that have the same name have the same job: `context.rs`, `device.rs`, `event.rs`; `facts.rs`, `fill.rs`,
+//! `kernel.rs` and `submit.rs` where a runtime is called; `memory.rs` and `queue.rs` where this library keeps the records.
 
 mod aspects;
 #[cfg(feature = "cuda")]
@@ -277,6 +291,16 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
         len_bytes: usize,
         align_bytes: usize,
     ) -> Option<NonNull<u8>>;
+
+    /// Gives memory back to the system that the backend keeps after it was freed, and that a request of `kind` on the queue may need.
+    /// Returns whether it gave any back, so that a refused request is worth another attempt. Only
+    /// [`Queue::allocate`](crate::Queue::allocate) calls this, after a refusal: [`allocate`](Self::allocate) asks its runtime once.
+    ///
+    /// # Safety
+    /// 1. `queue` is live.
+    unsafe fn trim(&self, _queue: RawQueue, _kind: UsmKind) -> bool {
+        false
+    }
 
     /// Frees USM.
     ///

@@ -2,13 +2,14 @@
 //!
 //! The calling thread never waits for a helper that has not started: a helper may be asleep or busy.
 
+use std::any::Any;
 use std::env;
 use std::hint::spin_loop;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvError, Sender, channel};
-use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
-use std::thread::{self, Builder};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use super::Machine;
@@ -110,7 +111,7 @@ fn start_helper(number: usize) -> Option<Helper> {
     let (sender, receiver): (Helper, _) = channel();
     let serve = move || {
         while let Ok(work) = next_work(&receiver) {
-            // The panic has been reported, and the calling thread panics, too.
+            // The helper stays, also when a destructor of the work panics.
             let _ = catch_unwind(AssertUnwindSafe(|| work.join(number)));
         }
     };
@@ -129,6 +130,9 @@ fn next_work(receiver: &Receiver<Arc<dyn Join>>) -> Result<Arc<dyn Join>, RecvEr
     receiver.recv()
 }
 
+/// The panic of a part, which goes on in the caller of [`share`].
+type Panic = Box<dyn Any + Send>;
+
 /// A number in a cache line of its own: processors fetch two lines of 64 bytes at once.
 #[repr(align(128))]
 struct Counter(AtomicUsize);
@@ -143,34 +147,26 @@ struct SharedWork<F> {
     next: Vec<Counter>,
     // Invariant T1: At least the number of threads that work on a part: a thread is counted before it takes one.
     busy: Counter,
-    has_panicked: AtomicBool,
-    lock: Mutex<()>,
+    panic: Mutex<Option<Panic>>,
     idle: Condvar,
 }
 
 /// Counts a thread (T1).
-struct Busy<'a, F> {
-    shared: &'a SharedWork<F>,
-    /// Whether the thread runs a destructor because of another panic.
-    was_panicking: bool,
-}
+struct Busy<'a, F>(&'a SharedWork<F>);
 
 impl<'a, F> Busy<'a, F> {
     fn new(shared: &'a SharedWork<F>) -> Self {
         shared.busy.0.fetch_add(1, Ordering::AcqRel);
-        Self { shared, was_panicking: thread::panicking() }
+        Self(shared)
     }
 }
 
 impl<F> Drop for Busy<'_, F> {
     fn drop(&mut self) {
-        if thread::panicking() && !self.was_panicking {
-            self.shared.has_panicked.store(true, Ordering::Relaxed);
-        }
-        if self.shared.busy.0.fetch_sub(1, Ordering::AcqRel) == 1 {
+        if self.0.busy.0.fetch_sub(1, Ordering::AcqRel) == 1 {
             // A waiting thread has either seen the count before and sleeps by now, or sees this one.
-            drop(self.shared.lock.lock());
-            self.shared.idle.notify_all();
+            drop(self.0.panic());
+            self.0.idle.notify_all();
         }
     }
 }
@@ -191,32 +187,47 @@ impl<F> Drop for End<'_, F> {
             }
             spin_loop();
         }
-        let mut guard = self.0.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut guard = self.0.panic();
         while is_busy() {
             guard = self.0.idle.wait(guard).unwrap_or_else(PoisonError::into_inner);
         }
     }
 }
 
+/// The first part of a range of the `parts` that `threads` threads share. Does not overflow.
+fn first_part(parts: usize, threads: usize, range: usize) -> usize {
+    parts / threads * range + parts % threads * range / threads
+}
+
+impl<F> SharedWork<F> {
+    fn panic(&self) -> MutexGuard<'_, Option<Panic>> {
+        self.panic.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl<F: Fn(usize)> SharedWork<F> {
     /// The first part of a range.
     fn start(&self, range: usize) -> usize {
-        self.parts * range / self.threads
+        first_part(self.parts, self.threads, range)
     }
 
     /// Whether all parts of a range are handed out.
     fn is_taken(&self, range: usize) -> bool {
-        self.next[range].0.load(Ordering::Relaxed) >= self.start(range + 1)
+        self.next.get(range).is_none_or(|next| next.0.load(Ordering::Relaxed) >= self.start(range + 1))
     }
 
-    /// Works on the parts that are left, from a range on.
+    /// A part of a range, which no other thread gets; `None` when all are handed out.
+    fn take(&self, range: usize) -> Option<usize> {
+        let part = self.next.get(range)?.0.fetch_add(1, Ordering::AcqRel);
+        (part < self.start(range + 1)).then_some(part)
+    }
+
+    /// Works on the parts that are left, from a range on. The thread is counted (T1).
     fn work(&self, first: usize) {
-        let _busy = Busy::new(self);
         for range in (first..self.threads).chain(0..first) {
             // A look costs less than counting up: several threads can have a line that nobody writes.
             while !self.is_taken(range) {
-                let part = self.next[range].0.fetch_add(1, Ordering::AcqRel);
-                if part < self.start(range + 1) {
+                if let Some(part) = self.take(range) {
                     (self.work)(part);
                 }
             }
@@ -241,7 +252,10 @@ impl<F: Fn(usize) + Send + Sync + 'static> Join for SharedWork<F> {
         let thread = helper + 1; // the calling thread is the first
         if !(0..self.threads).all(|range| self.is_taken(range)) {
             self.wake(thread);
-            self.work(thread);
+            let _busy = Busy::new(&self); // until the panic is there
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.work(thread))) {
+                *self.panic() = Some(panic);
+            }
         }
     }
 }
@@ -252,7 +266,7 @@ impl<F: Fn(usize) + Send + Sync + 'static> Join for SharedWork<F> {
 /// The calling thread never waits for a helper that has not started: the helpers may all be busy with the work of other threads.
 ///
 /// # Panics
-/// `work` panicked, on any of the threads.
+/// A panic of `work` goes on in the calling thread, also when it was on another one.
 pub fn share(parts: usize, threads: usize, work: impl Fn(usize) + Send + Sync + 'static) {
     if parts.min(threads) <= 1 {
         return (0..parts).for_each(work);
@@ -263,18 +277,21 @@ pub fn share(parts: usize, threads: usize, work: impl Fn(usize) + Send + Sync + 
         parts,
         threads,
         work,
-        next: (0..threads).map(|range| counter(parts * range / threads)).collect(),
+        next: (0..threads).map(|range| counter(first_part(parts, threads, range))).collect(),
         busy: counter(0),
-        has_panicked: AtomicBool::new(false),
-        lock: Mutex::new(()),
+        panic: Mutex::new(None),
         idle: Condvar::new(),
     });
     {
         let _end = End(&shared);
         shared.wake(0);
+        let _busy = Busy::new(&shared);
         shared.work(0);
     }
-    assert!(!shared.has_panicked.load(Ordering::Relaxed), "a part of shared work panicked");
+    let panic = shared.panic().take();
+    if let Some(panic) = panic {
+        resume_unwind(panic);
+    }
 }
 
 #[cfg(test)]
@@ -307,6 +324,17 @@ mod tests {
     }
 
     #[test]
+    fn ranges_follow_each_other_for_any_number_of_parts() {
+        for parts in [2, 7, 1000, usize::MAX - 1, usize::MAX] {
+            for threads in [2, 3, 7, MAX_THREADS].into_iter().filter(|threads| *threads <= parts) {
+                let starts: Vec<_> = (0..=threads).map(|range| first_part(parts, threads, range)).collect();
+                assert_eq!((starts[0], starts[threads]), (0, parts));
+                assert!(starts.is_sorted());
+            }
+        }
+    }
+
+    #[test]
     fn busy_helpers_are_not_waited_for() {
         let threads = all_threads();
         let (taken, done) = (Arc::new(Barrier::new(threads + 1)), Arc::new(Barrier::new(threads + 1)));
@@ -328,8 +356,9 @@ mod tests {
     #[test]
     fn a_panic_of_any_part_reaches_the_caller() {
         for bad in [0, 7] {
-            let run = || share(8, 2, move |part| assert_ne!(part, bad));
-            assert!(catch_unwind(run).is_err(), "{bad}");
+            let run = || share(8, 2, move |part| assert_ne!(part, bad, "the part {bad}"));
+            let panic = catch_unwind(run).unwrap_err();
+            assert!(panic.downcast_ref::<String>().is_some_and(|text| text.contains("the part")), "{bad}");
         }
         assert_eq!(counts(50, 8), [1; 50], "the helpers are still there");
     }

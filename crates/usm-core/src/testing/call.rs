@@ -125,6 +125,11 @@ macro_rules! methods {
                     unsafe { self.inner.memory_figures(device) }
                 }
 
+                unsafe fn trim(&self, queue: RawQueue, kind: UsmKind) -> bool {
+                    // SAFETY: the caller's promise; the handle is `inner`'s own.
+                    unsafe { self.inner.trim(queue, kind) }
+                }
+
                 unsafe fn check_device(&self, device: RawDevice) -> Result<()> {
                     // SAFETY: promise 1 of the method of `Backend`; the handle is `inner`'s own.
                     unsafe { self.inner.check_device(device) }

@@ -57,6 +57,7 @@ struct State {
     fault: Option<Fault>,
     calls: HashMap<Method, usize>,
     failures: usize,
+    failed: Option<Method>,
 }
 
 /// A backend that fails at calls that a test selects, and passes all other calls to the backend below.
@@ -106,6 +107,12 @@ impl FaultyBackend {
         self.state().failures
     }
 
+    /// The method whose call failed last since the last [`arm`](Self::arm).
+    #[must_use]
+    pub fn failed(&self) -> Option<Method> {
+        self.state().failed
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         // The state is whole at any panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -124,7 +131,10 @@ impl FaultyBackend {
             Some(only) => only == method && fault.hits(of_method),
             None => fault.hits(state.calls.values().sum()),
         });
-        state.failures += usize::from(fails);
+        if fails {
+            state.failures += 1;
+            state.failed = Some(method);
+        }
         fails
     }
 

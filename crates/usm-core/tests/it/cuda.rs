@@ -440,6 +440,32 @@ fn queues_are_in_order_and_pinned_memory_is_kept() {
 }
 
 #[test]
+fn freed_memory_is_given_back_when_the_driver_has_no_more() {
+    const OUT_OF_MEMORY: u32 = 2;
+    for (kind, call) in [(UsmKind::Host, "cuMemHostAlloc"), (UsmKind::Device, "cuMemAllocFromPoolAsync")] {
+        let gpus = gpus(1);
+        let queue = gpus.queue(0);
+        drop(queue.allocate(kind, 4 << 20).unwrap());
+        let (unpinned, trimmed) = (gpus.driver.calls("cuMemFreeHost"), gpus.driver.calls("cuMemPoolTrimTo"));
+        gpus.driver.fail(call, 1, OUT_OF_MEMORY).unwrap();
+        drop(queue.allocate(kind, 8 << 20).unwrap()); // no freed block is as long
+        let after = (gpus.driver.calls("cuMemFreeHost"), gpus.driver.calls("cuMemPoolTrimTo"));
+        let more = |before: std::result::Result<usize, _>, by| before.map(|count| count + by);
+        let is_host = kind == UsmKind::Host;
+        assert_eq!(after, (more(unpinned, usize::from(is_host)), more(trimmed, usize::from(!is_host))));
+        if is_host {
+            // Nothing is kept any more: the refusal is final.
+            let _held = queue.allocate(kind, 8 << 20).unwrap();
+            gpus.driver.fail(call, 1, OUT_OF_MEMORY).unwrap();
+            assert!(matches!(queue.allocate(kind, 4 << 20), Err(Error::OutOfMemory { .. })));
+        }
+        // The driver keeps no managed memory.
+        gpus.driver.fail("cuMemAllocManaged", 1, OUT_OF_MEMORY).unwrap();
+        assert!(matches!(queue.allocate(UsmKind::Shared, 64), Err(Error::OutOfMemory { .. })));
+    }
+}
+
+#[test]
 fn a_queue_is_found_by_its_stream_once_that_is_known() {
     let gpus = gpus(2);
     let [first, second] = &gpus.devices[..] else { panic!("two devices") };

@@ -42,6 +42,37 @@ fn bytes(queue: &Queue, block: &Allocation) -> Vec<u8> {
 }
 
 #[test]
+fn a_refused_allocation_is_asked_for_again_once_the_backend_gave_memory_back() {
+    let faulty = Arc::new(FaultyBackend::new(Arc::new(HostBackend::new())));
+    let queue = queue_over(faulty.clone(), QueueProperties::IN_ORDER);
+    let allocate = || queue.allocate(UsmKind::Device, 1 << 20);
+    // The backend keeps the pages of a freed block.
+    drop(allocate().unwrap());
+    faulty.arm(Fault::at(1).of(Method::Allocate));
+    let block = allocate().unwrap();
+    assert_eq!((faulty.calls_of(Method::Allocate), faulty.failures()), (2, 1));
+    // It keeps nothing: one refusal is final.
+    faulty.arm(Fault::at(1).of(Method::Allocate));
+    assert!(matches!(allocate(), Err(Error::OutOfMemory { .. })));
+    assert_eq!(faulty.calls_of(Method::Allocate), 1);
+    // One more attempt, and no second one.
+    drop(block);
+    faulty.arm(Fault::from(1).of(Method::Allocate));
+    assert!(matches!(allocate(), Err(Error::OutOfMemory { .. })));
+    assert_eq!(faulty.calls_of(Method::Allocate), 2);
+    // A wish for an alignment is no reason to give memory back, and nor is an alignment that the runtime refuses.
+    faulty.disarm();
+    drop(allocate().unwrap());
+    faulty.arm(Fault::at(1).of(Method::Allocate));
+    drop(queue.allocate_preferring(UsmKind::Device, 1 << 20, None, 2 << 20).unwrap());
+    faulty.arm(Fault::at(1).of(Method::Allocate));
+    drop(queue.allocate_aligned(UsmKind::Device, 1 << 20, 64).unwrap());
+    faulty.arm(Fault::from(1).of(Method::Allocate));
+    assert!(matches!(queue.allocate_aligned(UsmKind::Device, 1 << 20, 64), Err(Error::OutOfMemory { .. })));
+    assert_eq!(faulty.calls_of(Method::Allocate), 4, "as asked and padded, each before and after");
+}
+
+#[test]
 fn faults_hit_the_call_they_are_for() {
     for base in bases::all() {
         let faulty = Arc::new(FaultyBackend::new(base.backend.clone()));

@@ -12,7 +12,6 @@ mod common;
 
 #[path = "../host/mod.rs"]
 mod host;
-mod host_across_copies;
 
 #[path = "../spirv/mod.rs"]
 mod spirv;

@@ -2,8 +2,9 @@
 
 use usm_core::{Queue, UsmKind};
 
-use super::default::{chosen, pool_for};
-use super::{AllocationRequest, MemoryResource};
+use super::default::chosen;
+use super::process_pool::pool_for;
+use super::{AllocationRequest, DirectResource, MemoryResource};
 use crate::{Result, UsmBuffer};
 
 impl UsmBuffer {
@@ -45,7 +46,7 @@ impl UsmBuffer {
         }
         match pool_for(queue) {
             Some(pool) => pool.allocate(request),
-            None => Self::allocate_direct(queue, kind, len_bytes, align_bytes),
+            None => DirectResource.allocate(request),
         }
     }
 

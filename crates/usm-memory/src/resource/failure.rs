@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::out_of_memory::after_refusal;
 use super::{AllocationRequest, MemoryResource};
 use crate::{Error, Result, UsmBuffer};
 
@@ -48,15 +49,12 @@ impl FailureCallbackResource {
 
 impl MemoryResource for FailureCallbackResource {
     fn allocate(&self, request: AllocationRequest<'_>) -> Result<UsmBuffer> {
-        let error = match self.upstream.allocate(request) {
-            Err(error) if error.is_out_of_memory() => error,
-            other => return other,
+        let allocate = || self.upstream.allocate(request);
+        let step = |error: &Error| match (self.callback)(&AllocationFailure { request, error }) {
+            OnFailure::GiveUp => None,
+            OnFailure::RetryOnce => Some(allocate()),
         };
-        let failure = AllocationFailure { request, error: &error };
-        match (self.callback)(&failure) {
-            OnFailure::GiveUp => Err(error),
-            OnFailure::RetryOnce => self.upstream.allocate(request),
-        }
+        after_refusal(allocate(), &[&step])
     }
 
     fn upstream(&self) -> Option<&dyn MemoryResource> {

@@ -1,5 +1,14 @@
 //! Memory resources: where buffers get their memory from, as small adaptors to be stacked.
 //!
+//! | file | job |
+//! |---|---|
+//! | `allocate.rs`, `request.rs` | the methods of buffers that allocate; what is asked for, and whether it was given |
+//! | `default.rs` | the resource of a device when nobody names one |
+//! | `process_pool.rs`, `pool/` | the pool of the process; pools |
+//! | `direct.rs` | the runtime |
+//! | `limiting.rs`, `statistics.rs`, `logging.rs`, `failure.rs` | adaptors |
+//! | `out_of_memory.rs` | what follows a refusal |
+//!
 //! | RMM | SYCL 2020 | here |
 //! |---|---|---|
 //! | `device_memory_resource` | | [`MemoryResource`] |
@@ -41,22 +50,22 @@ mod direct;
 mod failure;
 mod limiting;
 mod logging;
+mod out_of_memory;
 mod pool;
+mod process_pool;
 mod request;
 mod statistics;
 
 use std::fmt::Debug;
 
-pub(crate) use self::default::live;
-pub use self::default::{
-    DefaultScope, default_resource, process_pool, reset_default_resource, set_default_resource,
-    use_process_pool,
-};
+pub use self::default::{DefaultScope, default_resource, reset_default_resource, set_default_resource};
 pub use self::direct::DirectResource;
 pub use self::failure::{AllocationFailure, FailureCallbackResource, OnFailure};
 pub use self::limiting::LimitingResource;
 pub use self::logging::{LoggingResource, MemoryAction, MemoryEvent};
 pub use self::pool::{PoolOptions, PoolResource, PoolStatistics};
+pub(crate) use self::process_pool::live;
+pub use self::process_pool::{process_pool, use_process_pool};
 pub use self::request::AllocationRequest;
 pub use self::statistics::{Statistics, StatisticsResource};
 pub use crate::usage::Usage;

@@ -3,13 +3,17 @@
 
 use crate::common;
 use std::ptr;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
-use usm_memory::resource::{DirectResource, LimitingResource, PoolOptions, PoolResource};
+use usm_memory::resource::{
+    AllocationRequest, DirectResource, FailureCallbackResource, LimitingResource, OnFailure, PoolOptions,
+    PoolResource,
+};
 use usm_memory::usm_core::backend::host::HostBackend;
 use usm_memory::usm_core::testing::{DelayedBackend, Fault, FaultyBackend, Method, Random};
 use usm_memory::usm_core::{Context, Event, Queue, QueueProperties, Runtime, UsmKind};
-use usm_memory::{MemoryResource, UsmBuffer};
+use usm_memory::{Error, MemoryResource, Result, UsmBuffer};
 
 const LEN: usize = 1 << 20;
 
@@ -129,6 +133,98 @@ fn without_memory_to_grow_the_pool_waits() {
     assert!(event.is_complete());
     drop(larger);
     assert_eq!(held.backend.faults(), []);
+}
+
+/// The runtime behind a limit of its own: refuses requests, and writes down who asks for what.
+#[derive(Debug, Default)]
+struct Refusing {
+    refusals: AtomicUsize,
+    asked: Mutex<Vec<String>>,
+}
+
+impl Refusing {
+    fn note(&self, what: String) {
+        self.asked.lock().unwrap().push(what);
+    }
+
+    /// What was asked of it, while it refused as often as this.
+    fn while_refusing<T>(&self, refusals: usize, job: impl FnOnce() -> T) -> (T, Vec<String>) {
+        self.asked.lock().unwrap().clear();
+        self.refusals.store(refusals, Ordering::Relaxed);
+        let done = job();
+        self.refusals.store(0, Ordering::Relaxed);
+        (done, self.asked.lock().unwrap().clone())
+    }
+}
+
+impl MemoryResource for Refusing {
+    fn allocate(&self, request: AllocationRequest<'_>) -> Result<UsmBuffer> {
+        self.note(format!("{} bytes", request.len_bytes));
+        let is_refused = |left: usize| left.checked_sub(1);
+        if self.refusals.fetch_update(Ordering::Relaxed, Ordering::Relaxed, is_refused).is_err() {
+            return DirectResource.allocate(request);
+        }
+        let nothing = LimitingResource::new(Arc::new(DirectResource), 0);
+        Err(nothing.allocate(request).unwrap_err())
+    }
+
+    fn trim(&self) -> usize {
+        self.note("trim".to_owned());
+        0
+    }
+}
+
+/// The order of docs/decisions/0006-out-of-memory.md.
+#[test]
+fn steps_out_of_memory_come_in_their_order() {
+    const HALF: usize = LEN / 2; // two slots a slab
+    let (backend, queue) = common::late(3);
+    let other = common::beside(&queue);
+    let refusing = Arc::new(Refusing::default());
+    let pool = Arc::new(PoolResource::new(refusing.clone(), PoolOptions::new()));
+    let upstream = Arc::clone(&refusing);
+    let stack = FailureCallbackResource::new(pool.clone(), move |failure| {
+        assert!(failure.error.is_out_of_memory());
+        upstream.note("callback".to_owned());
+        OnFailure::RetryOnce
+    });
+    let allocate = |queue, len| UsmBuffer::allocate_in(&stack, queue, UsmKind::Shared, len);
+    let (slab, few) = (format!("{LEN} bytes"), format!("{HALF} bytes"));
+    let [trim, callback] = ["trim", "callback"].map(str::to_owned);
+
+    // A slot with pending work of another queue: a new slab, else a wait.
+    let first = allocate(&queue, LEN).unwrap();
+    let event = work_and_release(&first, &queue, 1);
+    let address = first.address();
+    drop(first);
+    let (second, asked) = refusing.while_refusing(1, || allocate(&other, LEN).unwrap());
+    assert_eq!((second.address(), asked, event.is_complete()), (address, vec![slab.clone()], true));
+    let event = work_and_release(&second, &other, 2);
+    drop(second);
+    // No slot of the size: the pool gives idle memory back, also what has pending work, and asks again.
+    let (small, asked) = refusing.while_refusing(1, || allocate(&queue, HALF).unwrap());
+    assert_eq!((asked, event.is_complete()), (vec![slab.clone(), trim.clone(), slab.clone()], true));
+    drop(small);
+    assert_eq!(pool.trim(), LEN);
+    // No slab: only the bytes asked for.
+    let (small, asked) = refusing.while_refusing(2, || allocate(&queue, HALF).unwrap());
+    let one_round = vec![slab.clone(), trim, slab, few];
+    assert_eq!((small.len_bytes(), &asked), (HALF, &one_round));
+    assert_eq!(pool.statistics().slab_bytes, 0);
+    // The program frees something, and all begins again: once.
+    let (found, asked) = refusing.while_refusing(3, || allocate(&queue, HALF));
+    assert_eq!(asked[..5], [&one_round[..], std::slice::from_ref(&callback)].concat());
+    assert!(found.is_ok() && asked.len() == 6, "{asked:?}");
+    drop(found);
+    pool.trim();
+    let (refused, asked) = refusing.while_refusing(usize::MAX, || allocate(&queue, HALF));
+    assert!(matches!(refused, Err(Error::OutOfMemory { requested_bytes: HALF, .. })));
+    assert_eq!(asked, [&one_round[..], &[callback], &one_round].concat());
+    // Other errors take no step.
+    let (_, asked) = refusing.while_refusing(0, || allocate(&queue, 0).unwrap_err());
+    assert_eq!(asked, ["0 bytes"]);
+    drop(small);
+    assert_eq!(backend.faults(), []);
 }
 
 #[test]

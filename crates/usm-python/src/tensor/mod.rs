@@ -7,7 +7,7 @@
 //! | `indexing.rs`, `slice.rs` | `array[key]` and `array[key] = value` |
 //! | `iteration.rs` | `for view in array` |
 //! | `operators.rs`, `operand.rs` | comparisons and the logic of booleans, the objects beside an array |
-//! | `arithmetic.rs`, `compute.rs` | operators that providers compute, and what providers need of arrays |
+//! | `arithmetic.rs`, `compute.rs`, `ufunc.rs` | operators that providers compute; what providers need of arrays; NumPy's functions on small ones |
 //! | `numbers.rs` | Python numbers and lists |
 //! | `flags.rs`, `device.rs`, `dtype.rs`, `known_dtypes.rs`, `print.rs` | the classes of attributes; arrays as text |
 //! | `arguments.rs` | shapes, dtypes, orders and indices as arguments |

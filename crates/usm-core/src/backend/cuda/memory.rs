@@ -14,14 +14,7 @@ pub(super) fn allocate(device: &CudaDevice, kind: UsmKind, len_bytes: usize) -> 
     match kind {
         UsmKind::Host => device.platform.pinned.allocate(&current, len_bytes),
         UsmKind::Shared => pointer(allocate_managed(&current, len_bytes)?),
-        UsmKind::Device => {
-            let allocated = allocate_on_device(&current, len_bytes);
-            pointer(allocated.or_else(|| {
-                // Free blocks of the pool may be of sizes that do not suit.
-                trim(&current);
-                allocate_on_device(&current, len_bytes)
-            })?)
-        }
+        UsmKind::Device => pointer(allocate_on_device(&current, len_bytes)?),
     }
 }
 
@@ -60,14 +53,25 @@ fn allocate_on_device(current: &Current<'_>, len_bytes: usize) -> Option<Address
     Some(address)
 }
 
-/// Gives the memory of free blocks back to the system.
-fn trim(current: &Current<'_>) {
-    let Some(pool) = current.pool() else { return };
+/// Gives the memory of freed blocks back to the system: pinned blocks, or those of the device's pool, whose sizes may not suit a
+/// request. False when there are none.
+pub(super) fn trim(device: &CudaDevice, kind: UsmKind) -> bool {
+    let Ok(current) = device.enter() else { return false };
+    match kind {
+        UsmKind::Host => device.platform.pinned.release(&current, 0),
+        UsmKind::Device => trim_pool(&current),
+        UsmKind::Shared => false,
+    }
+}
+
+fn trim_pool(current: &Current<'_>) -> bool {
+    let Some(pool) = current.pool() else { return false };
     // Blocks whose free is not complete would stay.
     // SAFETY: DR1; the stream lives as long as the process.
     let _ = unsafe { (current.cuStreamSynchronize)(current.allocations()) };
     // SAFETY: DR1; the pool lives as long as the process.
-    let _ = unsafe { (current.cuMemPoolTrimTo)(pool, 0) };
+    let code = unsafe { (current.cuMemPoolTrimTo)(pool, 0) };
+    code == Code::SUCCESS
 }
 
 /// Frees memory of a context. Nothing happens in a forked child, at the end of the process, and on a lost device: the memory is not

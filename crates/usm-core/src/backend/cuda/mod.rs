@@ -18,6 +18,16 @@
 //!
 //! After an error such as an access outside of memory the driver refuses all further work in the context of the GPU until the process
 //! ends. The device is *lost* then: each operation returns [`Error::DeviceLost`], waits return, and releases do nothing.
+//!
+//! | file | job |
+//! |---|---|
+//! | `driver.rs` | the functions of the driver, with their codes and structs |
+//! | `device.rs`, `context.rs`, `queue.rs`, `event.rs` | GPUs with their primary contexts, sets of them, streams, events |
+//! | `memory.rs`, `pinned.rs` | memory of each kind; pinned blocks that are kept |
+//! | `submit.rs`, `fill.rs` | copies and barriers; fills, some of them by a kernel |
+//! | `kernel.rs`, `ptx.rs` | kernels and their launches; parameters of kernels for old drivers |
+//! | `capture.rs` | streams that are captured into graphs |
+//! | `facts.rs` | facts about devices and the platform |
 
 mod capture;
 mod context;
@@ -369,6 +379,11 @@ unsafe impl Backend for CudaBackend {
     ) -> Option<NonNull<u8>> {
         // SAFETY: O1: the handle is live.
         memory::allocate(unsafe { CudaQueue::get(queue) }.device(), kind, len_bytes)
+    }
+
+    unsafe fn trim(&self, queue: RawQueue, kind: UsmKind) -> bool {
+        // SAFETY: O1: the handle is live.
+        memory::trim(unsafe { CudaQueue::get(queue) }.device(), kind)
     }
 
     unsafe fn free(&self, context: RawContext, block: NonNull<u8>) {

@@ -1,7 +1,7 @@
 //! Pinned host memory: blocks that stay pinned after they were freed, for later requests.
 //!
 //! The system pins 64 MiB in about 20 ms and unpins them in 5, so freed blocks of [`MIN_KEPT_BYTES`] and more are kept, up to a part of
-//! the machine's memory. They are released when memory is short.
+//! the machine's memory. They are released when memory is short (`Backend::trim`).
 
 use std::collections::BTreeMap;
 use std::ptr::NonNull;
@@ -43,13 +43,7 @@ impl PinnedBlocks {
         drop(blocks);
         let (block, pinned_bytes) = match kept {
             Some(kept) => kept,
-            None => (
-                pin(driver, pinned_bytes).or_else(|| {
-                    self.release(driver, 0);
-                    pin(driver, pinned_bytes)
-                })?,
-                pinned_bytes,
-            ),
+            None => (pin(driver, pinned_bytes)?, pinned_bytes),
         };
         self.lock().live.insert(block.addr().get(), (len_bytes, pinned_bytes));
         Some(block)
@@ -73,20 +67,20 @@ impl PinnedBlocks {
         true
     }
 
-    /// Unpins the oldest freed blocks, so that at most so many bytes are kept.
-    pub(super) fn release(&self, driver: &Driver, keep_bytes: usize) {
+    /// Unpins the oldest freed blocks, so that at most so many bytes are kept. Returns whether there were any.
+    pub(super) fn release(&self, driver: &Driver, keep_bytes: usize) -> bool {
         let mut blocks = self.lock();
         let mut kept_bytes: usize = blocks.kept.iter().map(|(_, len)| len).sum();
-        let mut surplus = 0;
-        while kept_bytes > keep_bytes && surplus < blocks.kept.len() {
-            kept_bytes -= blocks.kept[surplus].1;
-            surplus += 1;
-        }
-        let surplus: Vec<_> = blocks.kept.drain(..surplus).collect();
+        let is_surplus = |(_, len): &&(NonNull<u8>, usize)| {
+            let is_surplus = kept_bytes > keep_bytes;
+            kept_bytes = kept_bytes.saturating_sub(*len);
+            is_surplus
+        };
+        let count = blocks.kept.iter().take_while(is_surplus).count();
+        let surplus: Vec<_> = blocks.kept.drain(..count).collect();
         drop(blocks);
-        for (block, _) in surplus {
-            unpin(driver, block);
-        }
+        surplus.iter().for_each(|(block, _)| unpin(driver, *block));
+        !surplus.is_empty()
     }
 
     /// The allocation around an address of pinned memory: of this library, or else the driver's answer. `None` in a freed block.

@@ -88,6 +88,16 @@ impl Arena {
         }
     }
 
+    /// Gives the memory of all freed pages back to the system. False when they hold none.
+    pub(super) fn trim(&mut self) -> bool {
+        let holds_any = self.retained.total() > 0;
+        for (start, len) in self.retained.drain() {
+            self.mapping.discard(start, len);
+            self.empty.insert(start, len);
+        }
+        holds_any
+    }
+
     /// Whether an address is one of the public addresses.
     pub(super) fn contains(&self, address: usize) -> bool {
         self.mapping.addresses().contains(&address)
@@ -118,10 +128,7 @@ impl Arena {
             Some(address) => address,
             None => {
                 // Both sets may hold parts of one large enough range.
-                for (start, len) in self.retained.drain() {
-                    self.mapping.discard(start, len);
-                    self.empty.insert(start, len);
-                }
+                self.trim();
                 self.empty.take(len_bytes, align_bytes)?
             }
         };

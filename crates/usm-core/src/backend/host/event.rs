@@ -1,6 +1,5 @@
 //! What an event of the host backend remembers: how far its job is, and when.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
@@ -22,7 +21,7 @@ pub(super) struct HostEvent {
     /// Of queues with profiling.
     times: Option<Times>,
     /// Why the job failed.
-    failure: OnceLock<String>,
+    failure: ForkOnce<String>,
 }
 
 /// Nanoseconds of a clock that never goes back, common to all events of the process.
@@ -43,7 +42,7 @@ impl HostEvent {
             generation: fork::generation(),
             slot: AtomicUsize::new(0),
             times,
-            failure: OnceLock::new(),
+            failure: ForkOnce::new(),
         }
     }
 

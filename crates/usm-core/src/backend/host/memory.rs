@@ -73,6 +73,12 @@ impl Memory {
         Some(address)
     }
 
+    /// Gives freed pages back to the system. False when none were kept.
+    pub(super) fn trim(&mut self) -> bool {
+        self.collect();
+        self.arena.as_mut().is_some_and(Arena::trim)
+    }
+
     fn allocate_storage(
         &mut self,
         kind: UsmKind,

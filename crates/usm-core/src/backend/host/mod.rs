@@ -8,6 +8,16 @@
 //! Queues are asynchronous. A submitted operation becomes a job (`job.rs`) in the graph of all that is not complete (`graph.rs`);
 //! `queue.rs` says what it runs after. Two worker threads run what is ready, and so does every thread that waits
 //! (`worker.rs`), so that a small operation that is waited for needs no other thread.
+//!
+//! | file | job |
+//! |---|---|
+//! | `memory.rs` | each live block, exactly: kind, context, jobs that use it |
+//! | `mapping.rs`, `arena.rs` | device memory: a protected half and the bytes; its allocator |
+//! | `classes.rs`, `spans.rs` | size classes of small blocks; free ranges of pages |
+//! | `queue.rs`, `graph.rs`, `job.rs`, `worker.rs` | the order of operations, and who runs them |
+//! | `context.rs`, `device.rs`, `event.rs` | contexts, devices and events |
+//! | `simulated.rs` | devices that a test describes |
+//! | `across_copies/` | one host backend for several copies of this library in a process |
 
 #[cfg(feature = "across-copies")]
 mod across_copies;
@@ -355,6 +365,10 @@ unsafe impl Backend for HostBackend {
         // SAFETY: O1: the handle is live.
         let queue = unsafe { HostQueue::clone_raw(queue) };
         self.memory().allocate(kind, len_bytes, align_bytes, queue.context.id, &queue.device)
+    }
+
+    unsafe fn trim(&self, _queue: RawQueue, _kind: UsmKind) -> bool {
+        self.memory().trim()
     }
 
     unsafe fn free(&self, _context: RawContext, block: NonNull<u8>) {

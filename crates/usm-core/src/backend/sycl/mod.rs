@@ -1,4 +1,15 @@
 //! The SYCL backend: the runtime's own devices and memory, through the C interface loaded at run time.
+//!
+//! | file | job |
+//! |---|---|
+//! | `platform.rs`, `device.rs`, `context.rs`, `event.rs` | the objects of the runtime |
+//! | `facts.rs`, `vector.rs` | facts about devices and platforms; lists of the C interface |
+//! | `submit.rs`, `fill.rs`, `kernel.rs` | operations on a queue |
+//! | `external.rs`, `external_types.rs` | checks of pointers from capsules |
+//! | `async_errors.rs` | asynchronous errors: the wait in which one arrives returns it |
+//! | `idle_queues.rs` | queues without work, which are used again, or deleted late |
+//! | `one_waits.rs`, `one_frees.rs` | calls that drivers do not stand in several threads |
+//! | `peer.rs` | access of devices to the memory of each other |
 
 pub(crate) mod async_errors;
 mod context;

@@ -26,6 +26,7 @@ use self::inner::PoolInner;
 pub use self::options::{PoolOptions, PoolStatistics};
 use self::size_class::SizeClass;
 use self::state::Request;
+use super::out_of_memory::after_refusal;
 use super::{AllocationRequest, MemoryResource};
 use crate::access::capture;
 use crate::snapshot::{self, PooledMemory, Tag, TagId};
@@ -128,15 +129,13 @@ impl PoolResource {
             Some(request) => self.pooled(request),
             None => self.exact(asked),
         };
-        let mut allocated = allocate();
-        if is_out_of_memory(&allocated) {
-            if let Some(buffer) = request.and_then(|request| self.inner.allocate_deferred(&request, true)) {
-                return Ok(buffer);
-            }
-            // Others may have released memory meanwhile, too.
+        let wait = |_: &Error| Some(Ok(self.inner.allocate_deferred(&request?, true)?));
+        let trim = |_: &Error| {
+            // Even if this finds nothing: others may have released memory meanwhile.
             self.trim();
-            allocated = allocate();
-        }
+            Some(allocate())
+        };
+        let mut allocated = after_refusal(allocate(), &[&wait, &trim]);
         // A slab may be refused where what was asked for is not.
         if request.is_some() && allocated.as_ref().is_err_and(is_about_length) {
             allocated = self.exact(asked);
@@ -244,10 +243,6 @@ impl Drop for PoolResource {
     fn drop(&mut self) {
         self.inner.close();
     }
-}
-
-fn is_out_of_memory(result: &Result<UsmBuffer>) -> bool {
-    result.as_ref().is_err_and(Error::is_out_of_memory)
 }
 
 fn is_about_length(error: &Error) -> bool {
