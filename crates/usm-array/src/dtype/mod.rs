@@ -39,7 +39,7 @@ mod typestr;
 pub use bool8::Bool8;
 pub use casting::{Casting, can_cast};
 pub(crate) use class::Class;
-pub use defaults::{DefaultDtypes, default_dtypes};
+pub use defaults::{DefaultDtypes, default_dtypes, standard_dtypes};
 pub(crate) use dispatch::dispatch_computed;
 pub use element::Element;
 pub use error::DtypeError;

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString, PyTuple};
-use usm_array::{Dtype, UsmArray};
+use usm_array::{Dtype, UsmArray, Work};
 
 use crate::buffer_import::HostBytes;
 use crate::errors::{OrRaise, OrValueError};
@@ -32,13 +32,14 @@ pub(super) fn reduce<'py>(
             true => ordered.clone(),
             false => {
                 let source = ordered.clone();
-                interrupt::run(py, ordered.size_bytes(), move || source.copy())?.or_raise()?
+                interrupt::run(py, Work::through(ordered.size_bytes()), move || source.copy())?.or_raise()?
             }
         };
         Bound::new(py, UsmNdarray::from_array(dense))?.into_any()
     } else {
         let source = ordered.clone();
-        let bytes = interrupt::run(py, ordered.size_bytes(), move || source.to_bytes())?.or_raise()?;
+        let bytes =
+            interrupt::run(py, Work::through(ordered.size_bytes()), move || source.to_bytes())?.or_raise()?;
         PyBytes::new(py, &bytes).into_any()
     };
     let data = pickle::content(data, protocol)?;

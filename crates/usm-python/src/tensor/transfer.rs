@@ -1,7 +1,7 @@
 //! Arrays on other devices and queues.
 
 use pyo3::prelude::*;
-use usm_array::UsmArray;
+use usm_array::{UsmArray, Work};
 
 use crate::errors::{OrRaise, wrong_type};
 use crate::interrupt;
@@ -27,7 +27,7 @@ pub(super) fn to_device<'py>(
         true => ours.on_queue(&queue),
         false => {
             let ours = ours.clone();
-            interrupt::run(py, ours.size_bytes(), move || ours.copy_to(&queue, ours.kind()))?
+            interrupt::run(py, Work::through(ours.size_bytes()), move || ours.copy_to(&queue, ours.kind()))?
         }
     };
     Bound::new(py, UsmNdarray::from_array(there.or_raise()?))

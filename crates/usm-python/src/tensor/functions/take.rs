@@ -1,7 +1,7 @@
 //! Elements by integers along an axis.
 
 use pyo3::prelude::*;
-use usm_array::UsmArray;
+use usm_array::{UsmArray, Work};
 
 use super::super::operand::{Operand, same_queue};
 use super::operands;
@@ -36,9 +36,9 @@ pub(crate) fn take<'py>(
     let indices = operands::places("indices", indices, &array)?;
     let (axis, mode) = (only_axis(&array, operands::axis("axis", axis)?)?, operands::mode(mode)?);
     same_queue(&[("x", Some(&array)), ("indices", Some(&indices))])?;
-    let work = results::work_bytes([&array, &indices]);
+    let work = Work::of_operands([&array, &indices]);
     results::give(x.py(), out, work, move || {
-        results::follow(array.take(&indices, axis, mode)?, &[&array, &indices])
+        array.take(&indices, axis, mode)?.in_kind_of(&[&array, &indices])
     })
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn put(
     let (axis, mode) = (only_axis(&array, operands::axis("axis", axis)?)?, operands::mode(mode)?);
     let values = cast_value("vals", vals, &array)?;
     check_queues(&array, &indices, &values)?;
-    results::run(x.py(), results::work_bytes([&array, &indices]), move || match axis {
+    results::run(x.py(), Work::of_operands([&array, &indices]), move || match axis {
         Some(axis) => array.put_on_axis(&indices, &values, axis, mode),
         None => array.put(&indices, &values, mode),
     })
@@ -99,8 +99,8 @@ pub(crate) fn take_along_axis(
     let indices = operands::places("indices", indices, &array)?;
     let mode = operands::mode(mode)?;
     same_queue(&[("x", Some(&array)), ("indices", Some(&indices))])?;
-    results::array(py, results::work_bytes([&array, &indices]), move || {
-        results::follow(array.take_along_axis(&indices, Some(axis), mode)?, &[&array, &indices])
+    results::array(py, Work::of_operands([&array, &indices]), move || {
+        array.take_along_axis(&indices, Some(axis), mode)?.in_kind_of(&[&array, &indices])
     })
 }
 
@@ -130,7 +130,7 @@ pub(crate) fn put_along_axis(
     let indices = operands::places("indices", indices, &array)?;
     let (mode, values) = (operands::mode(mode)?, cast_value("vals", vals, &array)?);
     check_queues(&array, &indices, &values)?;
-    results::run(x.py(), results::work_bytes([&array, &indices]), move || {
+    results::run(x.py(), Work::of_operands([&array, &indices]), move || {
         array.put_along_axis(&indices, &values, Some(axis), mode)
     })
 }
