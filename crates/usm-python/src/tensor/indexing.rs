@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyEllipsis, PyInt, PyList, PyRange, PySlice, PyTuple};
 use usm_array::{Casting, Cost, Error, Index, SliceItem, UsmArray, Work};
 
+use super::arguments;
 use super::exchange::Source;
 use super::numbers;
 use super::operand::{self, Operand};
@@ -82,15 +83,21 @@ fn set_view(array: &UsmArray, items: &[SliceItem], value: &Bound<'_, PyAny>) -> 
             Err(error) => return Err(error).or_raise(),
         },
     };
-    // Nobody has to own what is not waited for on another thread: arrays are large.
-    if let Ok(source) = value.cast::<UsmNdarray>() {
-        let source = source.get().array();
-        let work = Work::of_assignment(target, source);
-        if work.cost() != Cost::Long {
-            return interrupt::run_here(py, work, || target.assign_cast(source, Casting::Unsafe)).or_raise();
+    let value = match arguments::python_number(value)? {
+        Some(number) => Operand::Scalar(number.for_dtype(array.dtype()).or_raise()?),
+        None => {
+            // Nobody has to own what no other thread works on: arrays are large.
+            if let Ok(source) = value.cast::<UsmNdarray>() {
+                let source = source.get().array();
+                let work = Work::of_assignment(target, source);
+                if work.cost() != Cost::Long {
+                    let assign = || target.assign_cast(source, Casting::Unsafe);
+                    return interrupt::run_here(py, work, assign).or_raise();
+                }
+            }
+            Operand::assigned(value, array.dtype())?
         }
-    }
-    let value = Operand::assigned(value, array.dtype())?;
+    };
     let work = Work::of_assignment(target, &value);
     if work.cost() != Cost::Long {
         return interrupt::run_here(py, work, || assign(target, &value)).or_raise();
