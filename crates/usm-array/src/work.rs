@@ -145,6 +145,15 @@ impl Work {
         Self::of_conversion(array, &Conversion { copy: CopyMode::Always, ..Conversion::default() })
     }
 
+    /// [`UsmArray::to_queue`].
+    #[must_use]
+    pub fn of_move(array: &UsmArray, queue: &Queue) -> Self {
+        match queue.context() == array.context() {
+            true => Self::pass(0, 0, true),
+            false => Self::through(array.size_bytes()),
+        }
+    }
+
     /// [`UsmArray::assign_cast`] or [`UsmArray::fill_scalar`].
     #[must_use]
     pub fn of_assignment<'a>(target: &UsmArray, source: impl Into<ArrayOrScalar<'a>>) -> Self {
@@ -363,6 +372,8 @@ mod tests {
         let other = Runtime::global().queue_in(&context, far.device()).expect("a queue");
         let there = Conversion { queue: Some(&other), ..ALWAYS };
         assert_eq!(Work::of_conversion(&far, &there).cost(), Cost::Long);
+        assert_eq!(Work::of_move(&far, &other).cost(), Cost::Long);
+        assert_eq!(Work::of_move(&far, far.queue()).cost(), Cost::Negligible);
     }
 
     #[test]

@@ -125,6 +125,32 @@ impl UsmArray {
         Ok(copy)
     }
 
+    /// The same elements for another queue: a view where the queue is of this context, otherwise a copy in memory of the same kind.
+    ///
+    /// ```
+    /// use usm_array::usm_core::{Context, QueueProperties, Runtime, UsmKind};
+    /// use usm_array::{Dtype, UsmArray};
+    ///
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
+    /// let array = UsmArray::zeros(&queue, UsmKind::Device, &[2], Dtype::F32)?;
+    /// let beside = queue.context().create_queue(queue.device(), QueueProperties::OUT_OF_ORDER)?;
+    /// assert_eq!(array.to_queue(&beside)?.address(), array.address());
+    ///
+    /// let context = Context::new(&[queue.device().clone()])?;
+    /// let elsewhere = context.create_queue(queue.device(), QueueProperties::OUT_OF_ORDER)?;
+    /// assert_ne!(array.to_queue(&elsewhere)?.address(), array.address());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`UsmArray::copy_to`].
+    pub fn to_queue(&self, queue: &Queue) -> Result<Self> {
+        match queue.context() == self.context() {
+            true => self.on_queue(queue),
+            false => self.copy_to(queue, self.kind()),
+        }
+    }
+
     /// The conversion to a copy that host code keeps, where host USM is the better place for it than memory of the program: a large copy,
     /// since the pool has pages that are there already. `None` for others, on devices whose host memory is pinned, and scarce, and where
     /// the copy would keep a context alive.

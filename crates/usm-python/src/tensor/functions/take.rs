@@ -34,7 +34,8 @@ pub(crate) fn take<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let array = operands::array("x", x)?;
     let indices = operands::places("indices", indices, &array)?;
-    let (axis, mode) = (only_axis(&array, operands::axis("axis", axis)?)?, operands::mode(mode)?);
+    let axis = array.only_axis(operands::axis("axis", axis)?).or_raise()?;
+    let mode = operands::mode(mode)?;
     same_queue(&[("x", Some(&array)), ("indices", Some(&indices))])?;
     let work = Work::of_operands([&array, &indices]);
     results::give(x.py(), out, work, move || {
@@ -65,7 +66,8 @@ pub(crate) fn put(
 ) -> PyResult<()> {
     let array = operands::array("x", x)?;
     let indices = operands::places("indices", indices, &array)?;
-    let (axis, mode) = (only_axis(&array, operands::axis("axis", axis)?)?, operands::mode(mode)?);
+    let axis = array.only_axis(operands::axis("axis", axis)?).or_raise()?;
+    let mode = operands::mode(mode)?;
     let values = cast_value("vals", vals, &array)?;
     check_queues(&array, &indices, &values)?;
     results::run(x.py(), Work::of_operands([&array, &indices]), move || match axis {
@@ -145,14 +147,4 @@ pub(super) fn cast_value(name: &str, object: &Bound<'_, PyAny>, target: &UsmArra
 
 fn check_queues(array: &UsmArray, indices: &UsmArray, values: &Operand) -> PyResult<()> {
     same_queue(&[("x", Some(array)), ("indices", Some(indices)), ("vals", values.array())])
-}
-
-/// Without an axis that of an array of one. An array without axes has one element, at place 0 of axis 0.
-fn only_axis(array: &UsmArray, axis: Option<isize>) -> PyResult<Option<isize>> {
-    match (array.ndim(), axis) {
-        (0, Some(0) | None) => Ok(None),
-        (1, None) => Ok(Some(0)),
-        (ndim, None) => Err(value_error!("axis: found None, allowed is one of {ndim} axes")),
-        (_, axis) => Ok(axis),
-    }
 }
