@@ -51,7 +51,7 @@
 //! | `__dlpack__`, `from_dlpack`; an interface dictionary | [`dlpack`]; [`UsmArrayInterface`] |
 //!
 //! # Architecture
-//! Arrows point to what is used: `ops`, `print`, `index`, `create`, `manipulate`, `dlpack` → `copy` → `view` → `array` → `error` →
+//! Arrows point to what is used: `work` → `ops`, `print`, `index`, `create`, `manipulate`, `dlpack` → `copy` → `view` → `array` → `error` →
 //! `layout`, `interface`, `scalar` → `dtype`; `abi` has the C structs of DLPack; `svg` draws a `layout`.
 //! Everything that is arithmetic is safe code and is done before memory is touched: `layout` and
 //! `interface` have no unsafe code at all, nor have `print` and `svg`. Memory is touched in `copy` and `view`, through
@@ -80,14 +80,18 @@ mod scalar;
 #[cfg(feature = "svg")]
 mod svg;
 mod view;
+mod work;
 
 pub use array::{ArrayOrScalar, BufferSource, UsmArray, UsmArrayBuilder};
 pub use copy::{Conversion, CopyMode};
-pub use create::{CreateOptions, Indexing, LikeOptions, Nested, Numbers};
+pub use create::{
+    CreateOptions, HostElements, Indexing, LikeOptions, Nested, NestedElements, NestedItem, NoHostElements,
+    NumberList, Numbers, ReadNested, ReadNumbers,
+};
 pub use dtype::{
     Bool8, Casting, DefaultDtypes, Dtype, DtypeError, DtypeKind, Element, F8E4M3Fn, F8E4M3Fnuz, F8E5M2,
     F8E5M2Fnuz, Finfo, Iinfo, PromotionOperand, WeakScalar, can_cast, default_dtypes, finfo, iinfo, isdtype,
-    result_type,
+    result_type, standard_dtypes,
 };
 pub use error::{CreateError, Error, IndexError, ManipulateError, Result};
 pub use half;
@@ -99,11 +103,11 @@ pub use interface::{
 };
 pub use layout::{
     Axes, CopyOrder, Extent, Layout, LayoutError, MAX_NDIM, Offsets, Order, Overlap, SliceItem, SliceItems,
-    StridedBytes, broadcast_layouts, broadcast_shapes,
+    StridedBytes, broadcast_layouts, broadcast_shapes, product_shape, unravel,
 };
-pub use manipulate::{Repeats, coerced_kind};
+pub use manipulate::{Reach, Repeats, coerced_kind, common_order};
 pub use num_complex;
-pub use ops::Tolerance;
+pub use ops::{Tolerance, is_bitwise_of_integers};
 pub use print::{FloatMode, PrintOptions, Sign};
 pub use scalar::Scalar;
 #[cfg(feature = "svg")]
@@ -112,6 +116,7 @@ pub use usm_memory;
 pub use usm_memory::usm_core;
 pub use usm_memory::usm_core::bulk::{num_threads, set_num_threads};
 pub use view::{ArrayView, ArrayViewMut, ElementIndex, IndexedIter, Iter, ParIter, SubViews};
+pub use work::{Cost, Work};
 
 // Arrays and their views go wherever threads need them.
 const _: () = {

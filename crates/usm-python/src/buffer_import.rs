@@ -7,11 +7,11 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 
 use usm_array::usm_memory::UsmBuffer;
-use usm_array::{Dtype, Layout, UsmArray};
+use usm_array::{Dtype, Layout, UsmArray, Work};
 
 use crate::errors::{OrRaise, in_place_of, is_refusal, type_name, wrong_type};
 use crate::held::give_back;
-use crate::interrupt::{self, Pass};
+use crate::interrupt;
 
 /// A buffer, held as long as this lives.
 pub(crate) struct HostBuffer {
@@ -181,7 +181,7 @@ impl HostBytes {
         // SAFETY: 1. P1, P2. 2. That no other thread writes the bytes meanwhile is up to the Python program, as for every consumer of the
         // buffer protocol.
         let job = move |this: &Self| unsafe { to.copy_from_host_memory(this.first(count), 0) };
-        self.run(py, Pass::in_order(count), target.is_host_reachable(), job)?.or_raise()
+        interrupt::run_on(py, Work::of_bytes(count, &[target]), self, job)?.or_raise()
     }
 
     /// Copies as many bytes from the start of a buffer to the first ones here, which are writable.
@@ -190,7 +190,7 @@ impl HostBytes {
         // SAFETY: 1. P1, P2, of a buffer that said it is writable. 2. That no other thread uses the bytes meanwhile is up to the Python
         // program.
         let job = move |this: &Self| unsafe { from.copy_to_host_memory(this.first(count), 0) };
-        self.run(py, Pass::in_order(count), source.is_host_reachable(), job)?.or_raise()
+        interrupt::run_on(py, Work::of_bytes(count, &[source]), self, job)?.or_raise()
     }
 
     /// Copies all bytes, elements in row-major order, to an array.
@@ -198,7 +198,7 @@ impl HostBytes {
         let to = target.clone();
         // SAFETY: P1, as for a buffer.
         let job = move |this: &Self| unsafe { to.copy_from_host_memory_contiguous(this.first(this.len())) };
-        self.run(py, Pass::over(target), target.is_host_reachable(), job)?.or_raise()
+        interrupt::run_on(py, Work::of_elements(target), self, job)?.or_raise()
     }
 
     /// Copies all elements of an array, in row-major order, to the bytes, which are writable.
@@ -206,23 +206,7 @@ impl HostBytes {
         let from = source.clone();
         // SAFETY: P1, as for a buffer.
         let job = move |this: &Self| unsafe { from.copy_to_host_memory_contiguous(this.first(this.len())) };
-        self.run(py, Pass::over(source), source.is_host_reachable(), job)?.or_raise()
-    }
-
-    /// Runs a job with other Python threads running meanwhile; a long one on a thread of its own, which keeps the bytes when Ctrl-C ends
-    /// the waiting.
-    fn run<T: Send + 'static>(
-        self,
-        py: Python<'_>,
-        pass: Pass,
-        is_near: bool,
-        job: impl FnOnce(&Self) -> T + Send + 'static,
-    ) -> PyResult<T> {
-        let len_bytes = self.len();
-        if pass.is_long(is_near) {
-            return interrupt::run(py, len_bytes, move || job(&self));
-        }
-        Ok(interrupt::detach_unless_small(py, len_bytes, is_near, || job(&self)))
+        interrupt::run_on(py, Work::of_elements(source), self, job)?.or_raise()
     }
 
     /// A copy of the bytes.
@@ -303,10 +287,6 @@ impl HostSpan {
     /// The lowest byte, to be used only while this lives.
     fn start(&self) -> *const u8 {
         self.buffer.view.buf.cast::<u8>().with_addr(self.start).cast_const()
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.len_bytes
     }
 
     /// Copies the elements of a layout, counted from the lowest byte, to an array.

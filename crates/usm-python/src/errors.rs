@@ -91,6 +91,27 @@ pub(crate) trait OrValueError<T> {
     fn or_value_error(self, key: &str) -> PyResult<T>;
 }
 
+/// An exception as the error of code in the crates below that calls Python.
+pub(crate) struct Raised(PyErr);
+
+impl From<usm_array::Error> for Raised {
+    fn from(error: usm_array::Error) -> Self {
+        Self(error.to_py_err())
+    }
+}
+
+impl From<PyErr> for Raised {
+    fn from(error: PyErr) -> Self {
+        Self(error)
+    }
+}
+
+impl From<Raised> for PyErr {
+    fn from(raised: Raised) -> Self {
+        raised.0
+    }
+}
+
 impl<T, E: ToPyErr> OrRaise<T> for Result<T, E> {
     fn or_raise(self) -> PyResult<T> {
         self.map_err(|error| error.to_py_err())
@@ -184,6 +205,7 @@ impl ToPyErr for usm_array::Error {
             E::Manipulate(ManipulateError::QueuesDiffer { name, first, found, expected }) => {
                 ExecutionPlacementError::new_err(queues_differ(name, first, found, expected))
             }
+            E::Create(CreateError::TooManyItems { .. }) => PyMemoryError::new_err(self.to_string()),
             E::Create(CreateError::ZeroStep { .. }) => PyZeroDivisionError::new_err(self.to_string()),
             // Not a number is in no range: ValueError, as of int(nan).
             E::ScalarRange { found: Scalar::Float(found), .. } if found.is_nan() => {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use pyo3::prelude::*;
 use usm_array::usm_core::fork::{self, PerProcess};
 use usm_array::usm_core::{self, Event, EventStatus, Queue, Runtime, Unclaimed};
-use usm_array::{UsmArray, usm_memory};
+use usm_array::{Cost, Work, usm_memory};
 
 use crate::called;
 use crate::errors::{self, OrRaise, UsmError};
@@ -28,100 +28,48 @@ const SIGNALS: Duration = Duration::from_millis(50);
 /// How long the end of the interpreter waits for host code of another thread.
 const AT_THE_END: Duration = Duration::from_secs(1);
 
-/// Bytes of work from which on a job runs on a thread of its own: some milliseconds of work, and of the slowest kinds some dozens. To
-/// start the thread takes as long as to copy 4 MiB.
-const LARGE_BYTES: usize = 16 << 20;
-
 /// Threads of `elsewhere` that have not ended. A forked child has none of them.
 static RUNNING: PerProcess<AtomicUsize> = PerProcess::new(AtomicUsize::new(0));
 
-/// Whether a job on about that many bytes may take long.
-pub(crate) fn is_long(work_bytes: usize) -> bool {
-    work_bytes >= LARGE_BYTES
-}
-
-/// The bytes of the elements of an array that this thread goes through in an operation. They are none where kernels do it: what they
-/// answer is waited for in guards, which let Ctrl-C through.
-pub(crate) fn bytes_here(array: &UsmArray) -> usize {
-    if array.is_for_kernels() { 0 } else { array.size_bytes() }
-}
-
-/// Bytes of work up to which it takes less time than giving the interpreter up and taking it again.
-const SMALL_BYTES: usize = 4 << 10;
-
-/// One pass over elements.
-#[derive(Clone, Copy)]
-pub(crate) struct Pass {
-    pub(crate) len: usize,
-    pub(crate) bytes: usize,
-}
-
-impl Pass {
-    /// Over nothing: what only looks at elements' places is never long.
-    pub(crate) const NONE: Self = Self { len: 0, bytes: 0 };
-
-    /// Over all elements of an array.
-    pub(crate) fn over(array: &UsmArray) -> Self {
-        Self { len: array.size(), bytes: array.size_bytes() }
-    }
-
-    /// Over so many bytes, one after the other.
-    pub(crate) fn in_order(bytes: usize) -> Self {
-        Self { len: 0, bytes }
-    }
-
-    /// The pass, unless a queue does the work and nobody waits for it, as between arrays that only devices reach.
-    pub(crate) fn unless_submitted(self, is_submitted: bool) -> Self {
-        if is_submitted { Self::NONE } else { self }
-    }
-
-    /// Whether it may take long, where this thread itself touches the memory or a queue does.
-    pub(crate) fn is_long(self, is_host_reachable: bool) -> bool {
-        is_long(self.bytes) && !(is_host_reachable && self.is_quick())
-    }
-
-    /// Whether it ends long before anybody misses Ctrl-C, where this thread itself touches the memory. The worst order of elements of
-    /// one byte takes 4 ns for each.
-    fn is_quick(self) -> bool {
-        self.len <= 16 << 20 && self.bytes <= 64 << 20
-    }
-}
-
-/// As [`run`], for one pass over elements. On memory that this thread itself touches a small one keeps the interpreter, and only a
-/// very large one has a thread of its own: where it has to wait after all, for work of others on memory that is known to them,
-/// [`wait_in_guard`] gives the interpreter up and lets Ctrl-C through.
-pub(crate) fn run_at<T: Send + 'static>(
-    py: Python<'_>,
-    pass: Pass,
-    is_host_reachable: bool,
-    job: impl FnOnce() -> T + Send + 'static,
-) -> PyResult<T> {
-    if !is_host_reachable || !pass.is_quick() {
-        return run(py, pass.bytes, job);
-    }
-    Ok(if pass.bytes <= SMALL_BYTES { job() } else { py.detach(job) })
-}
-
-/// Runs a job that is not long with other Python threads running meanwhile, but a small one as [`run_at`] does.
-pub(crate) fn detach_unless_small<T: Send>(
-    py: Python<'_>,
-    work_bytes: usize,
-    is_host_reachable: bool,
-    job: impl FnOnce() -> T + Send,
-) -> T {
-    if is_host_reachable && work_bytes <= SMALL_BYTES { job() } else { py.detach(job) }
-}
-
-/// Runs a job on about `work_bytes` bytes with other Python threads running meanwhile. An exception of a signal handler ends the
-/// waiting for a long one; the job goes on, and so it owns all that it works on.
+/// Runs a job with other Python threads running meanwhile, unless its work takes less time than giving the interpreter up: where such a
+/// job has to wait after all, for work of others on memory that is known to them, [`wait_in_guard`] gives the interpreter up.
+///
+/// An exception of a signal handler ends the waiting for long work; the job goes on, and so it owns all that it works on.
 pub(crate) fn run<T: Send + 'static>(
     py: Python<'_>,
-    work_bytes: usize,
+    work: Work,
     job: impl FnOnce() -> T + Send + 'static,
 ) -> PyResult<T> {
-    if !is_long(work_bytes) {
-        return Ok(py.detach(job));
+    match work.cost() {
+        Cost::Negligible => Ok(job()),
+        Cost::Short => Ok(py.detach(job)),
+        Cost::Long => run_long(py, job),
     }
+}
+
+/// As [`run`], on this thread, also for long work: the job may borrow what it works on.
+pub(crate) fn run_here<T: Send>(py: Python<'_>, work: Work, job: impl FnOnce() -> T + Send) -> T {
+    match work.cost() {
+        Cost::Negligible => job(),
+        Cost::Short | Cost::Long => py.detach(job),
+    }
+}
+
+/// As [`run`], for a job on a value that is dropped with the interpreter at hand, unless the job has outlasted the call.
+pub(crate) fn run_on<V: Send + Sync + 'static, T: Send + 'static>(
+    py: Python<'_>,
+    work: Work,
+    value: V,
+    job: impl FnOnce(&V) -> T + Send + 'static,
+) -> PyResult<T> {
+    match work.cost() {
+        Cost::Negligible | Cost::Short => Ok(run_here(py, work, || job(&value))),
+        Cost::Long => run_long(py, move || job(&value)),
+    }
+}
+
+/// Runs a job on a thread of its own, which this thread waits for until a signal handler raises.
+fn run_long<T: Send + 'static>(py: Python<'_>, job: impl FnOnce() -> T + Send + 'static) -> PyResult<T> {
     let state = Arc::new(AtomicU8::new(UNDER_WAY));
     let end = End(Arc::clone(&state));
     let (result, job) = Errand::of(move || {

@@ -13,8 +13,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use usm_array::usm_core::fork::ForkOnce;
-use usm_array::usm_memory::UsmBuffer;
-use usm_array::{Axes, Dtype, UsmArray};
+use usm_array::{Axes, Cost, Dtype, UsmArray, Work};
 
 use crate::errors::OrRaise;
 use crate::imported;
@@ -167,22 +166,22 @@ impl<'py> NewArray<'py> {
     }
 }
 
-/// A row-major NumPy array of this dtype and shape, filled by a job that reads `source`. `None` where the job would keep Ctrl-C
-/// waiting, which needs somebody who owns the array, and where `numpy.empty` has to make it.
+/// A row-major NumPy array of this dtype and shape, filled by a job. `None` where the job would keep Ctrl-C waiting, which needs somebody
+/// who owns the array, and where `numpy.empty` has to make it.
 pub(crate) fn filled<'py, E: Send>(
     py: Python<'py>,
     (dtype, shape): (Dtype, &[usize]),
-    source: &UsmBuffer,
+    work: Work,
     job: impl FnOnce(&mut [u8]) -> Result<(), E> + Send,
 ) -> PyResult<Option<Bound<'py, PyAny>>>
 where
     Result<(), E>: OrRaise<()>,
 {
     let len_bytes = shape.iter().try_fold(dtype.itemsize_bytes(), |bytes, &size| bytes.checked_mul(size));
-    let Some(len_bytes) = len_bytes.filter(|&bytes| !interrupt::is_long(bytes)) else { return Ok(None) };
+    let Some(len_bytes) = len_bytes.filter(|_| work.cost() != Cost::Long) else { return Ok(None) };
     let Some(mut new) = NewArray::new(py, dtype, shape, len_bytes)? else { return Ok(None) };
     let bytes = new.bytes();
-    interrupt::detach_unless_small(py, len_bytes, source.is_host_reachable(), || job(bytes)).or_raise()?;
+    interrupt::run_here(py, work, || job(bytes)).or_raise()?;
     Ok(Some(new.array))
 }
 

@@ -44,13 +44,6 @@ fn range_of<T>() -> &'static str {
     }
 }
 
-/// Adds to a list whose length the program decides. An error where the memory of the host ends.
-pub(crate) fn push<T>(name: &str, values: &mut Vec<T>, value: T) -> PyResult<()> {
-    values.try_reserve(1).map_err(|_| no_memory(name, values.len()))?;
-    values.push(value);
-    Ok(())
-}
-
 #[cold]
 fn no_memory(name: &str, len: usize) -> PyErr {
     PyMemoryError::new_err(format!("{name}: no host memory for more than {len} of its items"))

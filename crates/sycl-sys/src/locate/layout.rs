@@ -3,6 +3,15 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+/// The package that has the interface library.
+const PACKAGE: &str = "dpctl";
+
+/// The folders of packages in the folder of an interpreter, `lib/python3.X`.
+const PACKAGE_FOLDERS: [&str; 2] = ["site-packages", "dist-packages"];
+
+/// The folder of an interpreter, up to its minor version.
+const INTERPRETER: &str = "python3";
+
 /// The file name, and the soname, of the interface library.
 pub const LIBRARY: &str = "libDPCTLSyclInterface.so";
 
@@ -25,9 +34,9 @@ pub(super) fn expand(root: &Path) -> Expansion {
     // In most virtual environments one is a link to the other.
     libs.dedup_by_key(|lib| lib.canonicalize().unwrap_or_else(|_| lib.clone()));
 
-    let mut package_dirs = vec![root.to_owned(), root.join("dpctl")];
+    let mut package_dirs = vec![root.to_owned(), root.join(PACKAGE)];
     for lib in libs.iter().map(PathBuf::as_path).chain([root]) {
-        package_dirs.extend(site_packages(lib).into_iter().map(|site| site.join("dpctl")));
+        package_dirs.extend(package_folders(lib).into_iter().map(|folder| folder.join(PACKAGE)));
     }
     // Where conda packages put it.
     package_dirs.extend(libs.iter().cloned());
@@ -48,7 +57,7 @@ pub(crate) fn lib_dirs_of(library: &Path) -> Vec<PathBuf> {
     };
     let mut dirs = Vec::new();
     if let Some(lib) = lib_above(dir) {
-        // Python puts a package's data files in `lib`, even where it puts packages in `lib64`.
+        // Data files of packages are in `lib`, even where packages are in `lib64`.
         let twin = lib.with_file_name("lib");
         dirs.push(lib);
         dirs.push(twin);
@@ -62,31 +71,31 @@ pub(crate) fn lib_dirs_of(library: &Path) -> Vec<PathBuf> {
 /// `<prefix>/lib` above a `site-packages` directory or a `dpctl` package in it.
 fn lib_above(dir: &Path) -> Option<PathBuf> {
     let named = |dir: &Path, name: &str| dir.file_name() == Some(OsStr::new(name));
-    let site = if named(dir, "dpctl") { dir.parent()? } else { dir };
-    let is_site = named(site, "site-packages") || named(site, "dist-packages");
+    let folder = if named(dir, PACKAGE) { dir.parent()? } else { dir };
+    let is_of_packages = PACKAGE_FOLDERS.iter().any(|name| named(folder, name));
     // site-packages → python3.X → lib
-    is_site.then(|| site.parent()?.parent().map(Path::to_owned)).flatten()
+    is_of_packages.then(|| folder.parent()?.parent().map(Path::to_owned)).flatten()
 }
 
-/// The package directories of every Python 3 below a `lib` directory, newest Python first.
-fn site_packages(lib: &Path) -> Vec<PathBuf> {
+/// The folders of packages of all interpreters below a `lib` directory, those of the newest interpreter first.
+fn package_folders(lib: &Path) -> Vec<PathBuf> {
     let Ok(entries) = lib.read_dir() else {
         return Vec::new();
     };
-    let mut pythons: Vec<(u32, PathBuf)> = entries
+    let mut interpreters: Vec<(u32, PathBuf)> = entries
         .flatten()
-        .filter_map(|entry| Some((python_minor(entry.file_name().to_str()?)?, entry.path())))
+        .filter_map(|entry| Some((minor_version(entry.file_name().to_str()?)?, entry.path())))
         .collect();
-    pythons.sort_by(|first, second| second.cmp(first));
-    pythons
+    interpreters.sort_by(|first, second| second.cmp(first));
+    interpreters
         .into_iter()
-        .flat_map(|(_, python)| [python.join("site-packages"), python.join("dist-packages")])
+        .flat_map(|(_, interpreter)| PACKAGE_FOLDERS.map(|folder| interpreter.join(folder)))
         .collect()
 }
 
 /// The minor version of a directory `python3.X` or, as distributions have it, `python3` (counted as 0).
-fn python_minor(name: &str) -> Option<u32> {
-    match name.strip_prefix("python3")? {
+fn minor_version(name: &str) -> Option<u32> {
+    match name.strip_prefix(INTERPRETER)? {
         "" => Some(0),
         // Free-threaded builds append a `t`.
         rest => rest.strip_prefix('.')?.trim_end_matches('t').parse().ok(),
@@ -97,16 +106,16 @@ fn python_minor(name: &str) -> Option<u32> {
 mod tests {
     use std::path::Path;
 
-    use super::{lib_above, python_minor};
+    use super::{lib_above, minor_version};
 
     #[test]
-    fn python_directories_are_read_by_number() {
-        assert_eq!(python_minor("python3.9"), Some(9));
-        assert_eq!(python_minor("python3.13t"), Some(13));
-        assert_eq!(python_minor("python3"), Some(0));
-        assert_eq!(python_minor("python2.7"), None);
-        assert_eq!(python_minor("python3.x"), None);
-        assert_eq!(python_minor("python3-doc"), None);
+    fn folders_of_interpreters_are_read_by_number() {
+        assert_eq!(minor_version("python3.9"), Some(9));
+        assert_eq!(minor_version("python3.13t"), Some(13));
+        assert_eq!(minor_version("python3"), Some(0));
+        assert_eq!(minor_version("python2.7"), None);
+        assert_eq!(minor_version("python3.x"), None);
+        assert_eq!(minor_version("python3-doc"), None);
     }
 
     #[test]

@@ -9,6 +9,9 @@
 //! 5. `CMPLR_ROOT`, `ONEAPI_ROOT` + `compiler/latest`
 //! 6. the dynamic loader's default, whose result only loading shows
 //!
+//! What this module knows is data: names of environment variables, and of files and folders in installations of SYCL, conda and Python
+//! packages (`layout.rs`). It asks no interpreter and no package manager.
+//!
 //! A root may be a prefix (virtual environment, conda or oneAPI), its `lib` directory, a `site-packages` directory, a
 //! `dpctl` package, or the library file itself. oneAPI has no interface library, but its runtime and its drivers
 //! complete an interface library found elsewhere.

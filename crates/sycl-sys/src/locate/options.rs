@@ -18,7 +18,7 @@ use std::path::PathBuf;
 pub struct SearchOptions {
     /// Roots that the caller names explicitly; they come before everything else.
     pub roots: Vec<PathBuf>,
-    /// Roots that a host language knows (Python's `sys.prefix`, the files of a distribution), each with the text that
+    /// Roots that a host language knows (its prefix, the files of a distribution), each with the text that
     /// the report calls it by; they come after `USM_SYCL_ROOT` and before the other variables.
     pub extra_roots: Vec<(String, PathBuf)>,
     /// Whether [`load`](crate::load()) may append the OpenCL CPU driver to `OCL_ICD_FILENAMES`.

@@ -25,6 +25,12 @@ impl DLDeviceType {
     pub const CUDA_MANAGED: Self = Self(13);
     /// USM in the default context of a platform, on a root device
     pub const ONE_API: Self = Self(14);
+
+    /// Whether the CUDA driver knows the memory.
+    #[must_use]
+    pub const fn is_cuda(self) -> bool {
+        matches!(self, Self::CUDA | Self::CUDA_HOST | Self::CUDA_MANAGED)
+    }
 }
 
 impl DLDataTypeCode {

@@ -38,6 +38,11 @@ pub struct DLDevice {
     pub device_id: i32,
 }
 
+impl DLDevice {
+    /// The host
+    pub const CPU: Self = Self { device_type: DLDeviceType::CPU, device_id: 0 };
+}
+
 /// Element type, in the byte order of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]

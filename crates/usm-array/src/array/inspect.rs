@@ -183,6 +183,27 @@ impl UsmArray {
         self.layout.offset().cast_unsigned() * self.itemsize_bytes() // inside the buffer, by A1
     }
 
+    /// The memory from the lowest to the highest element, gaps included, and the elements from its begin to the element with index zero.
+    ///
+    /// ```
+    /// use usm_array::{SliceItem, UsmArray, usm_core::{Runtime, UsmKind}};
+    ///
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
+    /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[4], &[1_i32, 2, 3, 4])?;
+    /// let (memory, offset) = array.slice((SliceItem::every(-1),))?.span()?;
+    /// assert_eq!((memory.len_bytes(), offset), (16, 3));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// None so far: the elements are within the buffer.
+    pub fn span(&self) -> Result<(UsmBuffer, usize)> {
+        let range = self.byte_range();
+        let before_bytes = self.address().saturating_sub(self.buffer.address() + range.start);
+        let memory = self.buffer.sub_buffer(range.start, range.len())?;
+        Ok((memory, before_bytes / self.itemsize_bytes()))
+    }
+
     /// The bytes of the buffer from the lowest to the highest element, gaps included; empty
     /// without elements.
     #[must_use]

@@ -7,6 +7,9 @@ use crate::dtype::{Casting, Dtype};
 use crate::error::{Error, Result};
 use crate::layout::CopyOrder;
 
+/// Bytes from which on new pages take longer than the copy into them.
+const NEW_PAGES_BYTES: usize = 4 << 20;
+
 /// Whether an operation that could give a view gives a copy: Python's `copy=True`, `copy=None` and `copy=False`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum CopyMode {
@@ -120,6 +123,54 @@ impl UsmArray {
             .build(BufferSource::Allocate { kind, queue })?;
         copy.assign_cast(self, Casting::Unsafe)?;
         Ok(copy)
+    }
+
+    /// The same elements for another queue: a view where the queue is of this context, otherwise a copy in memory of the same kind.
+    ///
+    /// ```
+    /// use usm_array::usm_core::{Context, QueueProperties, Runtime, UsmKind};
+    /// use usm_array::{Dtype, UsmArray};
+    ///
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
+    /// let array = UsmArray::zeros(&queue, UsmKind::Device, &[2], Dtype::F32)?;
+    /// let beside = queue.context().create_queue(queue.device(), QueueProperties::OUT_OF_ORDER)?;
+    /// assert_eq!(array.to_queue(&beside)?.address(), array.address());
+    ///
+    /// let context = Context::new(&[queue.device().clone()])?;
+    /// let elsewhere = context.create_queue(queue.device(), QueueProperties::OUT_OF_ORDER)?;
+    /// assert_ne!(array.to_queue(&elsewhere)?.address(), array.address());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`UsmArray::copy_to`].
+    pub fn to_queue(&self, queue: &Queue) -> Result<Self> {
+        match queue.context() == self.context() {
+            true => self.on_queue(queue),
+            false => self.copy_to(queue, self.kind()),
+        }
+    }
+
+    /// The conversion to a copy that host code keeps, where host USM is the better place for it than memory of the program: a large copy,
+    /// since the pool has pages that are there already. `None` for others, on devices whose host memory is pinned, and scarce, and where
+    /// the copy would keep a context alive.
+    ///
+    /// ```
+    /// use usm_array::usm_core::{Runtime, UsmKind};
+    /// use usm_array::{Dtype, UsmArray};
+    ///
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
+    /// let array = UsmArray::zeros(&queue, UsmKind::Shared, &[1000], Dtype::F32)?;
+    /// assert!(array.pooled_host_copy().is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn pooled_host_copy(&self) -> Option<Conversion<'static>> {
+        let is_pooled = self.size_bytes() > NEW_PAGES_BYTES
+            && self.context().is_permanent()
+            && self.device().host_reachable(UsmKind::Device);
+        let (kind, order, copy) = (Some(UsmKind::Host), CopyOrder::Any, CopyMode::Always);
+        is_pooled.then_some(Conversion { dtype: None, kind, queue: None, order, copy })
     }
 
     /// Whether [`converted`](Self::converted) gives this array itself.

@@ -8,7 +8,7 @@
 //! | `options.rs` | queue, kind, dtype and order of a new array; one value for all elements |
 //! | `like.rs` | the same, after the model of another array |
 //! | `typed.rs` | shortcuts whose dtype is a Rust type: one value, slices, iterators, functions |
-//! | `nested.rs` | vectors of vectors |
+//! | `nested/` | vectors of vectors; nested sequences of other languages and formats |
 //! | `numbers.rs` | numbers whose types are known at run time only |
 //! | `arange.rs` | numbers from a start to before a stop, by steps |
 //! | `linspace.rs`, `line.rs` | evenly spaced numbers between two ends; their arithmetic |
@@ -34,6 +34,8 @@ mod typed;
 
 pub use like::LikeOptions;
 pub use meshgrid::Indexing;
-pub use nested::Nested;
+pub use nested::{
+    HostElements, Nested, NestedElements, NestedItem, NoHostElements, NumberList, ReadNested, ReadNumbers,
+};
 pub use numbers::Numbers;
 pub use options::CreateOptions;

@@ -28,7 +28,7 @@ use crate::scalar::Scalar;
 pub struct CreateOptions<'a> {
     queue: &'a Queue,
     kind: UsmKind,
-    pub(super) dtype: Option<Dtype>,
+    pub(crate) dtype: Option<Dtype>,
     order: Order,
 }
 
@@ -88,6 +88,19 @@ impl<'a> CreateOptions<'a> {
         let array = self.allocate(shape, dtype)?;
         array.fill_bytes(&element[..dtype.itemsize_bytes()])?;
         Ok(array)
+    }
+
+    pub(crate) const fn queue(&self) -> &Queue {
+        self.queue
+    }
+
+    pub(crate) const fn kind(&self) -> UsmKind {
+        self.kind
+    }
+
+    /// Whether host code of this library may follow pointers to the elements.
+    pub(crate) fn is_host_reachable(&self) -> bool {
+        self.queue.device().host_reachable(self.kind)
     }
 
     /// The requested dtype, or the default of a kind of numbers.

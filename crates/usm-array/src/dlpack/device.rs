@@ -6,9 +6,6 @@ use crate::abi::{DLDevice, DLDeviceType};
 use crate::array::{UsmArray, cuda_device_of};
 use crate::error::{DlpackError, Error, Result};
 
-/// The host.
-pub(super) const CPU: DLDevice = DLDevice { device_type: DLDeviceType::CPU, device_id: 0 };
-
 /// The backend whose root devices a kind of device numbers: their places in the list of the runtime are their numbers, and those of
 /// CUDA have the numbers of their driver.
 ///
@@ -108,10 +105,10 @@ impl UsmArray {
     pub fn dlpack_device(&self, runtime: &Runtime) -> Result<DLDevice> {
         let is_accessible = self.is_host_accessible();
         if is_accessible && self.device().backend_id() == BackendId::Host {
-            return Ok(CPU);
+            return Ok(DLDevice::CPU);
         }
         match self.numbered_device(runtime) {
-            Err(Error::Dlpack(DlpackError::NoDevice { .. })) if is_accessible => Ok(CPU),
+            Err(Error::Dlpack(DlpackError::NoDevice { .. })) if is_accessible => Ok(DLDevice::CPU),
             other => other,
         }
     }

@@ -7,7 +7,7 @@ use std::ptr::{self, NonNull};
 
 use usm_memory::usm_core::{Queue, Runtime, UsmKind};
 
-use super::device::{CPU, device_with_number, kind_for, takes};
+use super::device::{device_with_number, kind_for, takes};
 use super::managed::{ManagedTensor, RawTensor};
 use crate::abi::{
     DLDevice, DLDeviceType, DLManagedTensor, DLManagedTensorVersioned, DLTensor, FLAG_IS_COPIED,
@@ -152,7 +152,7 @@ impl UsmArray {
 
     /// The copy that kDLCPU needs, if any.
     fn copy_for_cpu(&self, device: DLDevice, options: &DlpackExport<'_>) -> Result<Option<Self>> {
-        if device != CPU {
+        if device != DLDevice::CPU {
             return Err(DlpackError::device_id(device, 1).into());
         }
         if self.is_host_accessible() && options.copy != CopyMode::Always {

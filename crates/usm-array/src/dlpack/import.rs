@@ -5,9 +5,9 @@ use std::sync::Arc;
 use usm_memory::usm_core::{BackendId, Device, Queue, Runtime, UsmKind};
 
 use super::describe::{Described, describe};
-use super::device::{CPU, device_of_memory, takes};
+use super::device::{device_of_memory, takes};
 use super::managed::ManagedTensor;
-use crate::abi::{DLDeviceType, DLTensor};
+use crate::abi::{DLDevice, DLDeviceType, DLTensor};
 use crate::array::UsmArray;
 use crate::copy::CopyMode;
 use crate::error::{DlpackError, Error, Result};
@@ -97,7 +97,7 @@ impl UsmArray {
 /// The device of a tensor; `None` for the host.
 fn device_of(tensor: &DLTensor, options: &DlpackImport<'_>) -> Result<Option<Device>> {
     match tensor.device.device_type {
-        DLDeviceType::CPU if tensor.device == CPU => Ok(None),
+        DLDeviceType::CPU if tensor.device == DLDevice::CPU => Ok(None),
         DLDeviceType::CPU => Err(DlpackError::device_id(tensor.device, 1).into()),
         _ => device_of_memory(options.runtime, tensor.device, tensor.data.addr()).map(Some),
     }

@@ -25,6 +25,7 @@
 //! | `allocate.rs` | a new tensor like another one |
 //! | `describe.rs` | every check on the fields of an external tensor |
 //! | `import.rs` | a tensor as an array |
+//! | `request.rs` | what a consumer asks the producer of a tensor for |
 //!
 //! The C structs are in the module `abi` below, the refusals in `error/dlpack.rs`.
 
@@ -35,11 +36,13 @@ mod dtype;
 mod export;
 mod import;
 mod managed;
+mod request;
 
 pub use device::{device_with_number, number_of_device};
 pub use export::{DlpackExport, TensorForm};
 pub use import::DlpackImport;
 pub use managed::{ManagedTensor, RawTensor};
+pub use request::{DlpackPlace, DlpackRequest};
 
 pub use crate::abi::{
     DLDataType, DLDataTypeCode, DLDevice, DLDeviceType, DLManagedTensor, DLManagedTensorVersioned,

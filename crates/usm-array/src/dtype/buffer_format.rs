@@ -1,4 +1,7 @@
-//! Format characters of the Python buffer protocol (PEP 3118), like `"d"`
+//! Format characters of C types, like `"d"`: the format of one number in a buffer
+//!
+//! The characters, their sizes and the prefixes for the byte order are those of Python's module `struct`, and `Z` for complex numbers is
+//! that of PEP 3118. Only the text is known here, and no buffer.
 
 use std::ffi::{c_int, c_long, c_longlong, c_short};
 

@@ -57,6 +57,27 @@ pub fn default_dtypes(device: &Device) -> DefaultDtypes {
     if device.info().has(Aspects::FP64) { DefaultDtypes::WITH_FP64 } else { DefaultDtypes::WITHOUT_FP64 }
 }
 
+/// The dtypes of the array API standard that a device computes with: all but the floating-point numbers of 8 and 16 bits, which the
+/// standard does not have, and those of 64 bits where the device has none.
+///
+/// ```
+/// use usm_array::{Dtype, standard_dtypes, usm_core::Runtime};
+///
+/// let dtypes: Vec<Dtype> = standard_dtypes(Runtime::global().host_device()).collect();
+/// assert!(dtypes.contains(&Dtype::F64) && !dtypes.contains(&Dtype::F16));
+/// ```
+pub fn standard_dtypes(device: &Device) -> impl Iterator<Item = Dtype> {
+    let has_fp64 = default_dtypes(device) == DefaultDtypes::WITH_FP64;
+    Dtype::ALL.into_iter().filter(move |dtype| match dtype {
+        Dtype::F16 | Dtype::BF16 => false,
+        Dtype::F8E4M3Fn | Dtype::F8E4M3Fnuz | Dtype::F8E5M2 | Dtype::F8E5M2Fnuz => false,
+        Dtype::F64 | Dtype::C128 => has_fp64,
+        Dtype::Bool | Dtype::F32 | Dtype::C64 => true,
+        Dtype::I8 | Dtype::I16 | Dtype::I32 | Dtype::I64 => true,
+        Dtype::U8 | Dtype::U16 | Dtype::U32 | Dtype::U64 => true,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -36,6 +36,35 @@ pub struct Iinfo {
     pub dtype: Dtype,
 }
 
+impl Finfo {
+    /// Distance from 1 to the next smaller number.
+    #[must_use]
+    pub fn epsneg(&self) -> f64 {
+        self.eps / 2.0 // there is one bit more below 1
+    }
+
+    /// Decimal digits to which numbers are precise.
+    ///
+    /// ```
+    /// use usm_array::{Dtype, finfo};
+    ///
+    /// let limits = finfo(Dtype::F32)?;
+    /// assert_eq!((limits.precision(), limits.resolution()), (6.0, 1e-6));
+    /// # Ok::<(), usm_array::DtypeError>(())
+    /// ```
+    #[must_use]
+    pub fn precision(&self) -> f64 {
+        (-self.eps.log10()).floor()
+    }
+
+    /// 10 to the power of minus [`precision`](Self::precision).
+    #[must_use]
+    pub fn resolution(&self) -> f64 {
+        // By parsing, which is exact where a power is not.
+        format!("1e-{}", self.precision()).parse().unwrap_or(f64::NAN)
+    }
+}
+
 /// The limits of a floating-point dtype. A complex dtype has the limits of its parts.
 ///
 /// ```

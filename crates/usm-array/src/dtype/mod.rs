@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `names.rs` | array API names, `Display` and `FromStr` |
 //! | `typestr.rs` | typestrs of the array interface (`"|f8"`) |
-//! | `buffer_format.rs` | format characters of the Python buffer protocol (`"d"`) |
+//! | `buffer_format.rs` | format characters of C types (`"d"`) |
 //! | `element.rs` | which Rust type stands for which dtype |
 //! | `bool8.rs` | a boolean for memory that may hold any byte |
 //! | `narrow.rs` | floating-point numbers of 8 bits, and bfloat16 |
@@ -40,7 +40,7 @@ mod typestr;
 pub use bool8::Bool8;
 pub use casting::{Casting, can_cast};
 pub(crate) use class::Class;
-pub use defaults::{DefaultDtypes, default_dtypes};
+pub use defaults::{DefaultDtypes, default_dtypes, standard_dtypes};
 pub(crate) use dispatch::dispatch_computed;
 pub use element::Element;
 pub use error::DtypeError;

@@ -4,6 +4,7 @@ use thiserror::Error;
 use usm_derive::ErrorDebug;
 
 use crate::dtype::Dtype;
+use crate::layout::MAX_NDIM;
 use crate::scalar::Scalar;
 
 /// Arguments of a creation function that do not describe an array.
@@ -72,6 +73,30 @@ pub enum CreateError {
         found: usize,
         /// The length of the others
         expected: usize,
+    },
+    /// An item of a sequence of another shape than the first item.
+    #[error("{name}: found shape {found:?}, allowed is {expected:?} as of the first item")]
+    ItemShape {
+        /// Name of the item
+        name: String,
+        /// Its shape
+        found: Vec<usize>,
+        /// The shape of the first item
+        expected: Vec<usize>,
+    },
+    /// More sequences in each other than an array has axes.
+    #[error("{name}: found more than {MAX_NDIM} sequences in each other")]
+    TooDeep {
+        /// Name of the outermost one
+        name: String,
+    },
+    /// No host memory for the items of sequences.
+    #[error("{name}: no host memory for more than {len} of its items")]
+    TooManyItems {
+        /// Name of the outermost sequence
+        name: String,
+        /// So many are there
+        len: usize,
     },
     /// A view in the place of memory, without a word on where the new array begins.
     #[error(

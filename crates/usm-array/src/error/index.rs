@@ -56,6 +56,12 @@ pub enum IndexError {
         /// A description of the items
         found: &'static str,
     },
+    /// No axis where an array has several.
+    #[error("axis: found None, allowed is one of {ndim} axes")]
+    NoAxis {
+        /// Number of axes
+        ndim: usize,
+    },
     /// Values of the host whose number differs from their shape's.
     #[error("index array has {found} values for shape {shape:?}, allowed are {}", values_of(shape))]
     ValuesLength {

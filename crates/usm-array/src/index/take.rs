@@ -3,7 +3,7 @@
 use super::read::integer_array;
 use super::{Index, IndexMode, Plan, Values};
 use crate::array::{ArrayOrScalar, UsmArray};
-use crate::error::Result;
+use crate::error::{IndexError, Result};
 use crate::layout::normalise_axis;
 
 impl UsmArray {
@@ -41,6 +41,31 @@ impl UsmArray {
         match axis {
             None => self.flat_plan(&indices, mode)?.gather(self),
             Some(axis) => self.axis_plan(&indices, axis, mode)?.gather(self),
+        }
+    }
+
+    /// The axis that [`take`](Self::take) of the array API means: the given one, or without one that of an array of one axis. `None` for
+    /// an array without axes, whose element is at place 0 of axis 0.
+    ///
+    /// ```
+    /// use usm_array::{Dtype, UsmArray, usm_core::{Runtime, UsmKind}};
+    ///
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
+    /// let of_axes = |shape: &[usize]| UsmArray::zeros(&queue, UsmKind::Device, shape, Dtype::U8);
+    /// assert_eq!(of_axes(&[3])?.only_axis(None)?, Some(0));
+    /// assert_eq!(of_axes(&[])?.only_axis(Some(0))?, None);
+    /// assert!(of_axes(&[2, 3])?.only_axis(None).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// - [`IndexError::NoAxis`]: no axis where there are several
+    pub fn only_axis(&self, axis: Option<isize>) -> Result<Option<isize>> {
+        match (self.ndim(), axis) {
+            (0, Some(0) | None) => Ok(None),
+            (1, None) => Ok(Some(0)),
+            (ndim, None) => Err(IndexError::NoAxis { ndim }.into()),
+            (_, axis) => Ok(axis),
         }
     }
 

@@ -49,6 +49,34 @@ pub struct CudaArrayInterface {
 }
 
 impl CudaArrayInterface {
+    /// An array of the USM array interface, without an offset, in the numbers of this protocol: the other way of
+    /// [`elements`](Self::elements), which refuses a typestr that is not supported.
+    ///
+    /// ```
+    /// use usm_array::{CudaArrayInterface, UsmArrayInterface};
+    ///
+    /// let (shape, typestr, strides) = (vec![2], "<f4".to_owned(), Some(vec![3]));
+    /// let (address, read_only, offset, version) = (0x1000, false, 0, 1);
+    /// let found = UsmArrayInterface { shape, typestr, address, read_only, strides, offset, version };
+    /// assert_eq!(CudaArrayInterface::of_elements(found, None).strides_bytes, Some(vec![12]));
+    /// ```
+    #[must_use]
+    pub fn of_elements(found: UsmArrayInterface, stream: Option<u64>) -> Self {
+        let itemsize_bytes = found.typestr.parse().map_or(1, Dtype::itemsize_bytes) as i64;
+        let in_bytes = |strides: Vec<i64>| {
+            strides.into_iter().map(|stride| stride.wrapping_mul(itemsize_bytes)).collect()
+        };
+        Self {
+            shape: found.shape,
+            typestr: found.typestr,
+            address: found.address,
+            read_only: found.read_only,
+            strides_bytes: found.strides.map(in_bytes),
+            version: CUDA_INTERFACE_VERSION,
+            stream,
+        }
+    }
+
     /// The same array in the numbers of the USM array interface, whose checks are still to come. Without elements the address is one that
     /// passes them, and there are no strides.
     ///

@@ -1,5 +1,7 @@
 //! Transpose and its relatives: the same elements with the axes in another order
 
+use std::cmp::Reverse;
+
 use super::normalise::{normalise_axes, normalise_axis};
 use super::{Axes, Layout, LayoutError};
 
@@ -32,6 +34,27 @@ impl Layout {
             });
         }
         Ok(self.in_order(&normalise_axes("axes", axes, self.ndim())?))
+    }
+
+    /// The axes from the longest to the shortest stride, those of one stride in their order: as [`permute`](Self::permute) takes them. In
+    /// this order a layout without gaps is C-contiguous.
+    ///
+    /// ```
+    /// use usm_array::{Layout, Order};
+    ///
+    /// let layout = Layout::contiguous(&[2, 3, 4], Order::F)?;
+    /// let axes = layout.memory_order();
+    /// assert_eq!(&axes[..], [2, 1, 0]);
+    /// let ordered = layout.permute(&axes)?;
+    /// assert!(ordered.is_c_contiguous());
+    /// assert_eq!(ordered.moveaxis(&[0, 1, 2], &axes)?, layout);
+    /// # Ok::<(), usm_array::LayoutError>(())
+    /// ```
+    #[must_use]
+    pub fn memory_order(&self) -> Axes<isize> {
+        let mut axes: Axes<isize> = (0..self.ndim().cast_signed()).collect();
+        axes.sort_by_key(|&axis| Reverse(self.strides[axis.cast_unsigned()].unsigned_abs()));
+        axes
     }
 
     /// The last two axes exchanged: a stack of matrices, each transposed.

@@ -36,7 +36,14 @@ impl Layout {
 }
 
 /// The index with a number in row-major order. An axis of size 0 gets index 0.
-pub(crate) fn unravel(number: usize, shape: &[usize]) -> Axes<usize> {
+///
+/// ```
+/// use usm_array::unravel;
+///
+/// assert_eq!(&unravel(5, &[2, 3])[..], [1, 2]);
+/// ```
+#[must_use]
+pub fn unravel(number: usize, shape: &[usize]) -> Axes<usize> {
     let mut index = Axes::from(shape);
     let mut rest = number;
     for size in index.iter_mut().rev() {

@@ -19,6 +19,7 @@
 //! | `windows.rs` | sliding windows |
 //! | `diagonal.rs` | diagonals |
 //! | `pieces.rs` | unstack, as_strided |
+//! | `product.rs` | the shape of the product of matrices and vectors |
 //! | `inner.rs` | the layouts at each index of the first axes |
 //! | `blocks.rs` | a shape cut into blocks |
 //! | `reinterpret.rs` | the same bytes as elements of another size |
@@ -45,6 +46,7 @@ mod offsets;
 mod overlap;
 mod packed;
 mod pieces;
+mod product;
 mod reinterpret;
 mod reshape;
 mod slice;
@@ -57,12 +59,13 @@ pub use broadcast::{broadcast_layouts, broadcast_shapes};
 pub use error::LayoutError;
 pub(crate) use error::allowed_indices;
 pub use extent::Extent;
-pub(crate) use inner::unravel;
+pub use inner::unravel;
 pub use items::SliceItems;
 pub(crate) use normalise::{normalise_axes, normalise_axis};
 pub use offsets::Offsets;
 pub use overlap::{Overlap, StridedBytes};
 pub use packed::CopyOrder;
+pub use product::product_shape;
 pub use slice::SliceItem;
 
 use crate::dtype::Dtype;

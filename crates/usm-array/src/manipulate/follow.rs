@@ -1,10 +1,12 @@
-//! Compute follows data: queue, kind and dtype of the result of an operation on several arrays
+//! Compute follows data: queue, kind, dtype and order of the result of an operation on several arrays
 
 use usm_memory::usm_core::UsmKind;
 
 use crate::array::UsmArray;
+use crate::copy::Conversion;
 use crate::dtype::{Casting, Dtype, PromotionOperand, default_dtypes};
 use crate::error::{ManipulateError, Result};
+use crate::layout::{CopyOrder, Order};
 
 /// The kind of memory that an operation on memory of several kinds gives: device before shared before host. `None` for no kinds.
 ///
@@ -25,6 +27,78 @@ pub fn coerced_kind(kinds: impl IntoIterator<Item = UsmKind>) -> Option<UsmKind>
         UsmKind::Device => 2,
     };
     kinds.into_iter().max_by_key(rank)
+}
+
+/// The order of memory that arrays have in common: column-major, if all of them are that only.
+///
+/// ```
+/// use usm_array::{Order, UsmArray, common_order, usm_core::{Runtime, UsmKind}};
+///
+/// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
+/// let rows = UsmArray::from_nested(&queue, UsmKind::Device, &[[1_u8, 2], [3, 4]])?;
+/// let columns = rows.transpose();
+/// assert_eq!(common_order(&[&columns, &columns]), Order::F);
+/// assert_eq!(common_order(&[&columns, &rows]), Order::C);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn common_order(arrays: &[&UsmArray]) -> Order {
+    if arrays.iter().all(|array| array.is_f_contiguous_only()) { Order::F } else { Order::C }
+}
+
+impl UsmArray {
+    /// Whether the result of an operation on both arrays is in memory of this array's kind, and not of the other's: where a result is
+    /// in memory of the first operand's kind, this array comes first.
+    ///
+    /// ```
+    /// use usm_array::{Dtype, UsmArray, usm_core::{Runtime, UsmKind}};
+    ///
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
+    /// let host = UsmArray::zeros(&queue, UsmKind::Host, &[2], Dtype::I8)?;
+    /// let device = UsmArray::zeros(&queue, UsmKind::Device, &[2], Dtype::I8)?;
+    /// assert!(device.leads(&host) && !host.leads(&device) && !host.leads(&host));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn leads(&self, other: &Self) -> bool {
+        coerced_kind([self.kind(), other.kind()]) != Some(other.kind())
+    }
+
+    /// The result of an operation in memory of the kind that [follows](coerced_kind) from its operands; this array itself where it is
+    /// there.
+    ///
+    /// ```
+    /// use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
+    ///
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
+    /// let array = UsmArray::from_slice(&queue, UsmKind::Host, &[2], &[1, 2])?;
+    /// let other = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[1, 3])?;
+    /// let equal = array.equal(&other)?.in_kind_of(&[&array, &other])?;
+    /// assert_eq!(equal.kind(), UsmKind::Shared);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`UsmArray::copy`].
+    pub fn in_kind_of(self, operands: &[&Self]) -> Result<Self> {
+        match coerced_kind(operands.iter().map(|array| array.kind())) {
+            Some(kind) if kind != self.kind() => self.copy_to(self.queue(), kind),
+            _ => Ok(self),
+        }
+    }
+
+    /// The result of an operation with the axes in an order of memory: `Any` and `Keep` stand for the one that the operands
+    /// [have in common](common_order). This array itself where it is in that order.
+    ///
+    /// # Errors
+    /// Those of [`UsmArray::copy`].
+    pub fn in_order_of(self, order: CopyOrder, operands: &[&Self]) -> Result<Self> {
+        let order = match (order, common_order(operands)) {
+            (CopyOrder::C, _) | (CopyOrder::Any | CopyOrder::Keep, Order::C) => CopyOrder::C,
+            (CopyOrder::F, _) | (CopyOrder::Any | CopyOrder::Keep, Order::F) => CopyOrder::F,
+        };
+        self.converted(&Conversion { order, ..Conversion::default() })
+    }
 }
 
 /// The queue, kind and dtype of an operation on several arrays.

@@ -6,7 +6,8 @@
 //!
 //! | file | job |
 //! |---|---|
-//! | `follow.rs` | queue, kind and dtype of the result |
+//! | `follow.rs` | queue, kind, dtype and order of the result |
+//! | `reach.rs` | which code reaches the memory of an operation |
 //! | `join.rs` | concat and stack |
 //! | `tile.rs` | an array repeated as a whole |
 //! | `repeat.rs` | each element repeated |
@@ -15,10 +16,12 @@
 
 mod follow;
 mod join;
+mod reach;
 mod repeat;
 mod reshape;
 mod roll;
 mod tile;
 
-pub use follow::coerced_kind;
+pub use follow::{coerced_kind, common_order};
+pub use reach::Reach;
 pub use repeat::Repeats;

@@ -3,7 +3,7 @@
 use super::device::{AND, Asked, NOT, OR, XOR, ask, ask_pairs};
 use super::elementwise::{map, map_pairs};
 use crate::array::{ArrayOrScalar, UsmArray};
-use crate::dtype::{Bool8, Dtype};
+use crate::dtype::{Bool8, Class, Dtype};
 use crate::error::{Error, Result};
 use crate::scalar::Scalar;
 
@@ -105,6 +105,33 @@ impl UsmArray {
         booleans("bitwise_invert", self, ArrayOrScalar::Array(self))?;
         self.logical_not()
     }
+}
+
+/// Whether a bitwise operation of both is one of integers, which this crate does not have: of integers, or of integers and booleans.
+/// It has those of booleans, and refuses all others.
+///
+/// ```
+/// use usm_array::{Dtype, UsmArray, is_bitwise_of_integers, usm_core::{Runtime, UsmKind}};
+///
+/// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
+/// let array = UsmArray::zeros(&queue, UsmKind::Shared, &[2], Dtype::U8)?;
+/// assert!(is_bitwise_of_integers(&array, 7) && is_bitwise_of_integers(&array, true));
+/// assert!(!is_bitwise_of_integers(&array, 0.5) && !is_bitwise_of_integers(true, true));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn is_bitwise_of_integers<'a>(
+    first: impl Into<ArrayOrScalar<'a>>,
+    second: impl Into<ArrayOrScalar<'a>>,
+) -> bool {
+    let classes = [first.into(), second.into()].map(|operand| match operand {
+        ArrayOrScalar::Array(array) => array.dtype().class(),
+        ArrayOrScalar::Scalar(Scalar::Bool(_)) => Class::Bool,
+        ArrayOrScalar::Scalar(Scalar::Int(_)) => Class::Signed,
+        ArrayOrScalar::Scalar(_) => Class::Real,
+    });
+    let have_bits = |class| matches!(class, Class::Bool | Class::Signed | Class::Unsigned);
+    classes.into_iter().all(have_bits) && classes != [Class::Bool; 2]
 }
 
 fn truths(

@@ -38,3 +38,4 @@ mod truth;
 
 pub use close::Tolerance;
 pub(crate) use device::truth;
+pub use logical::is_bitwise_of_integers;

@@ -27,6 +27,7 @@ mod kernel_path;
 mod manipulate;
 mod manipulate_rules;
 mod narrow;
+mod nested;
 mod ops;
 mod printing;
 mod random_layouts;

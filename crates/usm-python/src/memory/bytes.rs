@@ -6,12 +6,13 @@ use std::slice;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use usm_array::Work;
 use usm_array::usm_memory::UsmBuffer;
 
 use crate::errors::OrRaise;
 
 /// Bytes copied at a time. A thread that may outlast a call cannot use Python's bytes: Ctrl-C comes between pieces.
-const PIECE_BYTES: usize = 16 << 20;
+const PIECE_BYTES: usize = Work::LONG_BYTES;
 
 /// The content of the buffer. New pages are touched piece by piece, too, which takes longer than the copy.
 pub(super) fn content<'py>(py: Python<'py>, buffer: &UsmBuffer) -> PyResult<Bound<'py, PyBytes>> {

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyInt;
-use usm_array::UsmArray;
+use usm_array::Work;
 use usm_array::usm_core::{Queue, UsmKind};
 use usm_array::usm_memory::UsmBuffer;
 
@@ -103,7 +103,7 @@ fn construct(
         let len_bytes = index("nbytes", argument)?;
         return allocate(py, &queue_argument(py, "queue", queue)?, kind, len_bytes, alignment);
     };
-    let source = span_of(&source)?;
+    let (source, _) = source.span().or_raise()?;
     if !copy {
         if source.kind() != kind {
             return Err(value_error!(
@@ -119,7 +119,7 @@ fn construct(
     };
     let target = allocate(py, &queue, kind, source.len_bytes(), alignment)?;
     let to = target.clone();
-    interrupt::run(py, to.len_bytes(), move || to.copy_from(&source))?.or_raise()?;
+    interrupt::run(py, Work::through(to.len_bytes()), move || to.copy_from(&source))?.or_raise()?;
     Ok(target)
 }
 
@@ -141,18 +141,6 @@ fn allocate(
         _ => UsmBuffer::allocate_aligned(queue, kind, len_bytes, alignment),
     })
     .or_raise()
-}
-
-/// The bytes from the lowest to the highest element of an array.
-pub(crate) fn span_of(array: &UsmArray) -> PyResult<UsmBuffer> {
-    let range = array.byte_range();
-    array.buffer().sub_buffer(range.start, range.len()).or_raise()
-}
-
-/// As [`span_of`], with the elements from its begin to the one with index zero, which lies at a multiple of the element's size.
-pub(crate) fn span_and_offset(array: &UsmArray) -> PyResult<(UsmBuffer, usize)> {
-    let before_bytes = array.address() - array.buffer().address() - array.byte_range().start;
-    Ok((span_of(array)?, before_bytes / array.itemsize_bytes()))
 }
 
 /// A memory object of the class of its kind.
@@ -182,7 +170,7 @@ pub(crate) fn wrap(py: Python<'_>, buffer: UsmBuffer) -> PyResult<Bound<'_, PyAn
 /// (12, 12)
 #[pyfunction]
 pub(crate) fn as_usm_memory<'py>(obj: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    wrap(obj.py(), span_of(&*usm_argument(obj)?)?)
+    wrap(obj.py(), usm_argument(obj)?.span().or_raise()?.0)
 }
 
 /// dpctl documents `ValueError` for an object without the interface.

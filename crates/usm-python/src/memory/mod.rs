@@ -12,12 +12,11 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PySlice, PyTuple};
 use std::ffi::c_int;
+use usm_array::Work;
 use usm_array::usm_core::UsmKind;
 use usm_array::usm_memory::UsmBuffer;
 
-pub(crate) use self::construct::{
-    MemoryUSMDevice, MemoryUSMHost, MemoryUSMShared, as_usm_memory, span_and_offset, span_of, wrap,
-};
+pub(crate) use self::construct::{MemoryUSMDevice, MemoryUSMHost, MemoryUSMShared, as_usm_memory, wrap};
 pub(crate) use self::default_pool::{default_pool_stats, trim_default_pool, use_default_pool};
 pub(crate) use self::pickle::from_pickle;
 pub(crate) use self::pool::{MemoryPool, current_pool, use_pool};
@@ -26,7 +25,7 @@ pub(crate) use self::transfer::{copy_bytes, copy_host_bytes};
 use crate::buffer_export;
 use crate::errors::{OrRaise, OrValueError, no_cuda, type_name};
 use crate::interface::{cuda, export, import};
-use crate::interrupt::{self, Pass};
+use crate::interrupt;
 use crate::objects::Memory;
 use crate::sycl::{queue_context, queue_device, queue_object, queue_or_context};
 
@@ -201,8 +200,8 @@ impl Memory {
     #[pyo3(signature = (val=0))]
     fn memset(&self, py: Python<'_>, val: u8) -> PyResult<()> {
         let buffer = self.buffer.clone();
-        let (pass, is_near) = (Pass::in_order(buffer.len_bytes()), buffer.is_host_reachable());
-        interrupt::run_at(py, pass, is_near, move || buffer.fill(&[val]))?.or_raise()
+        let work = Work::of_bytes(buffer.len_bytes(), &[&buffer]);
+        interrupt::run(py, work, move || buffer.fill(&[val]))?.or_raise()
     }
 
     /// The content as bytes.
@@ -232,7 +231,7 @@ impl Memory {
     /// A copy in new memory of the same kind on the same queue, writable even when this is not.
     fn __copy__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let buffer = self.buffer.clone();
-        let copy = interrupt::run(py, buffer.len_bytes(), move || buffer.try_clone())?;
+        let copy = interrupt::run(py, Work::through(buffer.len_bytes()), move || buffer.try_clone())?;
         wrap(py, copy.or_raise()?)
     }
 

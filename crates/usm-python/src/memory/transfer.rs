@@ -3,15 +3,15 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyByteArray;
-use usm_array::Dtype;
 use usm_array::usm_memory::UsmBuffer;
+use usm_array::{Dtype, Work};
 
-use super::construct::{span_of, usm_argument};
+use super::construct::usm_argument;
 use crate::buffer_import::HostBytes;
 use crate::errors::OrRaise;
 use crate::imported;
 use crate::interface::import::array_if_usm;
-use crate::interrupt::{self, Pass};
+use crate::interrupt;
 use crate::new_numpy;
 
 fn too_long(found: usize, allowed: usize) -> PyErr {
@@ -29,7 +29,8 @@ pub(super) fn to_host<'py>(
             Ok(numpy) => {
                 let shape = [buffer.len_bytes()];
                 let copy = |bytes: &mut [u8]| buffer.copy_to_host(bytes, 0);
-                if let Some(result) = new_numpy::filled(py, (Dtype::U8, &shape), buffer, copy)? {
+                let work = Work::of_bytes(buffer.len_bytes(), &[buffer]);
+                if let Some(result) = new_numpy::filled(py, (Dtype::U8, &shape), work, copy)? {
                     return Ok(result);
                 }
                 numpy.call_method1(intern!(py, "empty"), (buffer.len_bytes(), "u1"))?
@@ -63,7 +64,7 @@ pub(super) fn from_usm(buffer: &UsmBuffer, source: &Bound<'_, PyAny>) -> PyResul
     if !array.is_c_contiguous() {
         return Err(PyValueError::new_err("obj: found a strided array, allowed is contiguous USM"));
     }
-    let from = span_of(&array)?;
+    let (from, _) = array.span().or_raise()?;
     if from.len_bytes() > buffer.len_bytes() {
         return Err(too_long(from.len_bytes(), buffer.len_bytes()));
     }
@@ -72,9 +73,8 @@ pub(super) fn from_usm(buffer: &UsmBuffer, source: &Bound<'_, PyAny>) -> PyResul
 
 /// Copies all of one buffer to another one of the same length.
 fn between(py: Python<'_>, to: UsmBuffer, from: UsmBuffer) -> PyResult<()> {
-    let (pass, is_near) =
-        (Pass::in_order(to.len_bytes()), to.is_host_reachable() && from.is_host_reachable());
-    interrupt::run_at(py, pass, is_near, move || to.copy_from(&from))?.or_raise()
+    let work = Work::of_bytes(to.len_bytes(), &[&to, &from]);
+    interrupt::run(py, work, move || to.copy_from(&from))?.or_raise()
 }
 
 /// Copies the first `count` bytes of `src` to `dest`, each an object with the interface or the buffer protocol.
@@ -102,7 +102,7 @@ pub(crate) fn copy_host_bytes(dest: &Bound<'_, PyAny>, src: &Bound<'_, PyAny>, c
     let (mut to, from) = (HostBytes::target("dest", dest)?, HostBytes::source("src", src)?);
     to.check_len("dest", count)?;
     from.check_len("src", count)?;
-    interrupt::run(dest.py(), count, move || to.copy_from(&from, count))
+    interrupt::run(dest.py(), Work::through(count), move || to.copy_from(&from, count))
 }
 
 /// The first `count` bytes of an object with the interface; `None` for an object without it.

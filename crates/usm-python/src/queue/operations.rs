@@ -9,7 +9,7 @@ use crate::errors::{OrRaise, ToPyErr, wrong_type};
 use crate::flight::{self, Flight};
 use crate::interface::import::array_if_usm;
 use crate::interrupt;
-use crate::memory::{copy_host_bytes, span_of};
+use crate::memory::copy_host_bytes;
 use crate::sycl::event::{self, SyclEvent};
 
 /// Bytes of a Python buffer that a transfer keeps.
@@ -59,7 +59,7 @@ fn usm_memory(name: &str, object: &Bound<'_, PyAny>, queue: &Queue) -> PyResult<
     if !array.is_c_contiguous() {
         return Err(value_error!("{name}: found a strided array, allowed is contiguous memory"));
     }
-    let bytes = span_of(&array)?;
+    let (bytes, _) = array.span().or_raise()?;
     Ok(Some(bytes.on_queue(queue).unwrap_or(bytes)))
 }
 

@@ -6,7 +6,8 @@ use pyo3::types::{PyBool, PyBytes, PyComplex, PyFloat, PyInt, PyString, PyTuple,
 use usm_array::num_complex::Complex64;
 use usm_array::usm_core::Device;
 use usm_array::{
-    Axes, CopyMode, CopyOrder, DefaultDtypes, Dtype, DtypeError, Order, Scalar, WeakScalar, default_dtypes,
+    Axes, CopyMode, CopyOrder, CreateOptions, DefaultDtypes, Dtype, DtypeError, Order, Scalar, WeakScalar,
+    default_dtypes,
 };
 
 use super::known_dtypes;
@@ -256,5 +257,13 @@ pub(super) fn copy_order(text: &str) -> PyResult<CopyOrder> {
         "A" | "a" => Ok(CopyOrder::Any),
         "K" | "k" => Ok(CopyOrder::Keep),
         _ => Err(value_error!("order: found {text:?}, allowed are \"C\", \"F\", \"A\" and \"K\"")),
+    }
+}
+
+/// The options for new arrays, of a dtype where one was asked for.
+pub(in crate::tensor) fn of_dtype(options: CreateOptions<'_>, dtype: Option<Dtype>) -> CreateOptions<'_> {
+    match dtype {
+        Some(dtype) => options.dtype(dtype),
+        None => options,
     }
 }

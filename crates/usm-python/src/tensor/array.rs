@@ -8,7 +8,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyComplex, PyDict, PyFloat, PyInt, PyModule, PyString, PyTuple};
 use usm_array::usm_core::UsmKind;
-use usm_array::{UsmArray, default_dtypes};
+use usm_array::{UsmArray, Work, default_dtypes};
 
 use super::arguments::explicit_dtype;
 use super::arithmetic::{self, Binary, Unary};
@@ -22,7 +22,6 @@ use super::{dlpack, dtype, indexing, iteration, numbers, peer, pickle, print, tr
 use crate::buffer_export;
 use crate::errors::{DEVICE_HINT, NUMPY_HINT, OrRaise, no_cuda};
 use crate::interface::{cuda, export};
-use crate::interrupt::Pass;
 use crate::memory;
 use crate::number::word;
 use crate::objects::{PyDevice, UsmNdarray};
@@ -670,9 +669,7 @@ impl UsmNdarray {
     /// (2, 1)
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
         let array = self.array().clone();
-        let is_near = array.is_host_reachable();
-        let pass = Pass::over(&array).unless_submitted(!is_near);
-        functions::results::in_pass(py, pass, is_near, move || array.copy())
+        functions::results::array(py, Work::of_copy(&array), move || array.copy())
     }
 
     fn __copy__(&self, py: Python<'_>) -> PyResult<Self> {

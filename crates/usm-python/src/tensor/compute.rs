@@ -5,14 +5,13 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyString, PyTuple};
 use usm_array::usm_core::fork::is_forked_child;
-use usm_array::usm_core::{BackendId, DeviceType, Error as CoreError, UsmKind};
+use usm_array::usm_core::{BackendId, Error as CoreError};
 use usm_array::{
-    Axes, CUDA_INTERFACE_VERSION, Conversion, CudaArrayInterface, DefaultDtypes, Dtype, INTERFACE_VERSION,
-    Order, UsmArray, UsmArrayInterface, coerced_kind,
+    Axes, Conversion, CudaArrayInterface, DefaultDtypes, INTERFACE_VERSION, Order, Reach, UsmArray,
+    UsmArrayInterface, coerced_kind, common_order,
 };
 
 use super::exchange::is_numpy;
-use super::functions::results;
 use super::operand::{NumberOrArray, same_queue};
 use super::ufunc::of_number;
 use super::{arguments, construct, numbers, peer};
@@ -90,17 +89,14 @@ pub(crate) fn place<'py>(
         is_reachable &= out.is_host_reachable();
         is_narrow |= out.dtype().typestr().is_none();
     }
-    let device = array.device();
-    let word = match (device.backend_id(), kind) {
-        (BackendId::Host, Some(UsmKind::Device)) => intern!(py, "protected"),
-        (BackendId::Cuda, Some(UsmKind::Device)) => intern!(py, "cuda"),
-        (BackendId::Cuda, _) => intern!(py, "cuda-shared"),
-        (BackendId::Sycl, Some(UsmKind::Device)) => match device.info().device_type {
-            DeviceType::Cpu if is_reachable => intern!(py, "sycl-cpu"),
-            _ => intern!(py, "sycl"),
-        },
-        (BackendId::Sycl, _) => intern!(py, "sycl-shared"),
-        _ => intern!(py, "host"),
+    let word = match Reach::of(array.device(), kind.unwrap_or(array.kind()), is_reachable) {
+        Reach::Host => intern!(py, "host"),
+        Reach::Protected => intern!(py, "protected"),
+        Reach::Cuda => intern!(py, "cuda"),
+        Reach::CudaShared => intern!(py, "cuda-shared"),
+        Reach::Sycl => intern!(py, "sycl"),
+        Reach::SyclCpu => intern!(py, "sycl-cpu"),
+        Reach::SyclShared => intern!(py, "sycl-shared"),
     };
     // Few libraries compute with narrow floating-point numbers.
     let word = if is_narrow { PyString::new(py, &format!("{word}{NARROW}")) } else { word.clone() };
@@ -200,7 +196,7 @@ pub(crate) fn new(
     arguments::read_shape(shape, &mut sizes)?;
     let dtype = arguments::explicit_dtype(dtype, &|| DefaultDtypes::WITH_FP64)?;
     let is_of_elements = arrays.iter().all(|array| array.shape() == &sizes[..]);
-    let order = if is_of_elements { results::common_order(&arrays) } else { Order::C };
+    let order = if is_of_elements { common_order(&arrays) } else { Order::C };
     let new = UsmArray::builder(&sizes, dtype).order(order);
     construct::in_new_memory(py, new, kind, first.queue()).map(UsmNdarray::from_array)
 }
@@ -218,7 +214,7 @@ pub(crate) fn new(
 #[pyo3(name = "_span")]
 pub(crate) fn span<'py>(array: &Bound<'py, UsmNdarray>) -> PyResult<(Bound<'py, PyAny>, usize)> {
     let (py, array) = (array.py(), array.get().array());
-    let (bytes, offset) = memory::span_and_offset(array)?;
+    let (bytes, offset) = array.span().or_raise()?;
     Ok((memory::wrap(py, bytes)?, offset))
 }
 
@@ -329,29 +325,14 @@ pub(crate) fn adopt(
     let beside = beside.get().array();
     let shape = index_sequence("shape", shape)?;
     let strides: Option<Vec<i64>> = strides.map(|strides| index_sequence("strides", strides)).transpose()?;
+    let (read_only, offset, version) = (false, 0, INTERFACE_VERSION);
+    let interface = UsmArrayInterface { shape, typestr, address, read_only, strides, offset, version };
     let array = match beside.device().backend_id() {
         BackendId::Cuda => {
             let (stream, _) = stream_of(beside)?;
-            let itemsize_bytes = typestr.parse().map_or(1, Dtype::itemsize_bytes) as i64;
-            let in_bytes =
-                |strides: Vec<i64>| strides.iter().map(|s| s.wrapping_mul(itemsize_bytes)).collect();
-            let interface = CudaArrayInterface {
-                shape,
-                typestr,
-                address,
-                read_only: false,
-                strides_bytes: strides.map(in_bytes),
-                version: CUDA_INTERFACE_VERSION,
-                stream: Some(stream as u64),
-            };
-            Box::new(import_as(theirs, interface)?)
+            Box::new(import_as(theirs, CudaArrayInterface::of_elements(interface, Some(stream as u64)))?)
         }
-        BackendId::Sycl => {
-            let version = INTERFACE_VERSION;
-            let interface =
-                UsmArrayInterface { shape, typestr, address, read_only: false, strides, offset: 0, version };
-            import_on(beside.queue(), theirs, &interface)?
-        }
+        BackendId::Sycl => import_on(beside.queue(), theirs, &interface)?,
         _ => {
             return Err(value_error!(
                 "array: found an array of {}, allowed are those of CUDA and SYCL devices",

@@ -4,7 +4,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use usm_array::usm_core::{Queue, UsmKind};
-use usm_array::{Axes, BufferSource, UsmArray, UsmArrayBuilder};
+use usm_array::{Axes, BufferSource, UsmArray, UsmArrayBuilder, Work};
 
 use super::arguments;
 use crate::errors::{OrRaise, in_place_of, type_name, wrong_type};
@@ -90,10 +90,8 @@ pub(super) fn in_new_memory(
     if let Some(array) = builder.build_at_once(kind, queue) {
         return Ok(array);
     }
-    // A pool without free memory may have to wait for some.
-    let is_near = queue.device().host_reachable(kind);
     let build = || builder.build_boxed(BufferSource::Allocate { kind, queue });
-    interrupt::detach_unless_small(py, 0, is_near, build).or_raise()
+    interrupt::run_here(py, Work::of_allocation(queue, kind), build).or_raise()
 }
 
 /// Existing memory is as it is.

@@ -3,15 +3,16 @@
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyEllipsis, PyInt, PyList, PyRange, PySlice, PyTuple};
-use usm_array::{Casting, Error, Index, SliceItem, UsmArray};
+use usm_array::{Casting, Cost, Error, Index, SliceItem, UsmArray, Work};
 
+use super::arguments;
 use super::exchange::Source;
 use super::numbers;
 use super::operand::{self, NumberOrArray};
 use super::slice;
 use crate::errors::{OrRaise, in_place_of, type_name};
 use crate::interface::import::array_if_usm;
-use crate::interrupt::{self, Pass};
+use crate::interrupt;
 use crate::number::index;
 use crate::objects::UsmNdarray;
 
@@ -44,7 +45,7 @@ pub(super) fn get(array: &UsmArray, key: &Bound<'_, PyAny>) -> PyResult<Box<UsmA
     }
     let items = items(key)?;
     let array = array.clone();
-    interrupt::run(key.py(), work_bytes(&array, &items), move || {
+    interrupt::run(key.py(), work(&array, &items), move || {
         let indices: Vec<Index<'_>> = items.iter().map(Item::as_index).collect();
         array.get_index(&indices).map(Box::new)
     })?
@@ -62,7 +63,7 @@ pub(super) fn set(array: &UsmArray, key: &Bound<'_, PyAny>, value: &Bound<'_, Py
     let items = items(key)?;
     let value = NumberOrArray::assigned(value, array.dtype())?;
     let array = array.clone();
-    interrupt::run(key.py(), work_bytes(&array, &items), move || {
+    interrupt::run(key.py(), work(&array, &items), move || {
         let indices: Vec<Index<'_>> = items.iter().map(Item::as_index).collect();
         array.set_index(&indices, &value)
     })?
@@ -82,50 +83,38 @@ fn set_view(array: &UsmArray, items: &[SliceItem], value: &Bound<'_, PyAny>) -> 
             Err(error) => return Err(error).or_raise(),
         },
     };
-    let is_device = !target.is_host_reachable();
-    // What is submitted is not waited for, so that no other thread has to own it.
-    if is_device && let Ok(source) = value.cast::<UsmNdarray>() {
-        let source = source.get().array();
-        if !source.is_host_reachable() {
-            return py.detach(|| target.assign_cast(source, Casting::Unsafe)).or_raise();
+    let value = match arguments::python_number(value)? {
+        Some(number) => NumberOrArray::Scalar(number.for_dtype(array.dtype()).or_raise()?),
+        None => {
+            // Nobody has to own what no other thread works on: arrays are large.
+            if let Ok(source) = value.cast::<UsmNdarray>() {
+                let source = source.get().array();
+                let work = Work::of_assignment(target, source);
+                if work.cost() != Cost::Long {
+                    let assign = || target.assign_cast(source, Casting::Unsafe);
+                    return interrupt::run_here(py, work, assign).or_raise();
+                }
+            }
+            NumberOrArray::assigned(value, array.dtype())?
         }
+    };
+    let work = Work::of_assignment(target, &value);
+    if work.cost() != Cost::Long {
+        return interrupt::run_here(py, work, || assign(target, &value)).or_raise();
     }
-    let value = NumberOrArray::assigned(value, array.dtype())?;
-    if let NumberOrArray::Scalar(value) = value
-        && (is_device || target.size() == 1)
-    {
-        let fill = || target.fill_scalar(value); // where it is, as arrays are large
-        return if is_device { py.detach(fill) } else { fill() }.or_raise();
-    }
-    let is_far = is_device && value.array().is_none_or(|from| !from.is_host_reachable());
-    let is_near = !is_device && value.array().is_none_or(UsmArray::is_host_reachable);
-    let (pass, target) = (Pass::over(target).unless_submitted(is_far), target.clone());
-    interrupt::run_at(py, pass, is_near, move || match &value {
-        NumberOrArray::Scalar(value) => target.fill_scalar(*value),
-        NumberOrArray::Array(source) => target.assign_cast(source, Casting::Unsafe),
-    })?
-    .or_raise()
+    let target = target.clone();
+    interrupt::run(py, work, move || assign(&target, &value))?.or_raise()
 }
 
-/// About how many bytes an operation on these elements touches.
-fn work_bytes(array: &UsmArray, items: &[Item]) -> usize {
-    let of_arrays = items.iter().map(|item| match item {
-        Item::Array(array) => interrupt::bytes_here(array),
-        _ => 0,
-    });
-    let most = of_arrays.fold(interrupt::bytes_here(array), usize::max);
-    if !interrupt::is_long(most) {
-        return most; // not worth a closer look
+fn assign(target: &UsmArray, value: &NumberOrArray) -> usm_array::Result<()> {
+    match value {
+        NumberOrArray::Scalar(value) => target.fill_scalar(*value),
+        NumberOrArray::Array(source) => target.assign_cast(source, Casting::Unsafe),
     }
-    let basic: Option<Vec<SliceItem>> = items
-        .iter()
-        .map(|item| match item {
-            Item::Basic(item) => Some(*item),
-            _ => None,
-        })
-        .collect();
-    let view = basic.and_then(|basic| array.slice(&basic).ok());
-    view.map_or(most, |view| view.size_bytes())
+}
+
+fn work(array: &UsmArray, items: &[Item]) -> Work {
+    Work::of_index(array, items.iter().map(Item::as_index))
 }
 
 fn items(key: &Bound<'_, PyAny>) -> PyResult<Vec<Item>> {

@@ -4,7 +4,7 @@ use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
 
-use usm_array::{Scalar, SliceItem, UsmArray};
+use usm_array::{Scalar, SliceItem, UsmArray, Work, unravel};
 
 use crate::errors::OrRaise;
 use crate::interrupt;
@@ -13,10 +13,8 @@ use crate::objects::UsmNdarray;
 
 /// The one element of the array.
 pub(super) fn item<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyAny>> {
-    // Host code reads one element sooner than it gives the interpreter up.
-    let value =
-        if array.is_host_reachable() { array.item() } else { py.detach(|| array.item()) }.or_raise()?;
-    to_python(py, value)
+    let value = interrupt::run_here(py, Work::of_element(array), || array.item());
+    to_python(py, value.or_raise()?)
 }
 
 /// The element of an index: nothing, an integer among all elements in row-major order, or a tuple or integers for the axes.
@@ -35,13 +33,10 @@ pub(super) fn item_at<'py>(
     if let (&[place], true) = (&axes[..], array.ndim() != 1) {
         let size = array.size();
         let from_end = if place < 0 { size.checked_add_signed(place) } else { usize::try_from(place).ok() };
-        let mut place = from_end.filter(|&place| place < size).ok_or_else(|| {
+        let place = from_end.filter(|&place| place < size).ok_or_else(|| {
             PyIndexError::new_err(format!("index: found {place} for an array of {size} elements"))
         })?;
-        axes = vec![0; array.ndim()];
-        for (axis, &size) in axes.iter_mut().zip(array.shape()).rev() {
-            (*axis, place) = ((place % size).cast_signed(), place / size);
-        }
+        axes = unravel(place, array.shape()).iter().map(|&index| index.cast_signed()).collect();
     }
     if axes.len() != array.ndim() {
         let (found, ndim) = (axes.len(), array.ndim());
@@ -131,7 +126,8 @@ pub(super) fn to_python(py: Python<'_>, value: Scalar) -> PyResult<Bound<'_, PyA
 /// Nested lists of Python numbers; of an array without axes the number itself.
 pub(super) fn to_list<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyAny>> {
     let source = array.clone();
-    let bytes = interrupt::run(py, array.size_bytes(), move || source.to_bytes())?.or_raise()?;
+    let bytes =
+        interrupt::run(py, Work::through(array.size_bytes()), move || source.to_bytes())?.or_raise()?;
     nest(py, array, array.shape(), &bytes)
 }
 

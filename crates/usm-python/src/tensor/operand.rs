@@ -95,21 +95,6 @@ impl NumberOrArray {
     }
 }
 
-/// Whether bitwise functions of both are for a provider: of integers, or of integers and booleans.
-/// This package has those of booleans, and refuses all others.
-pub(super) fn have_bits<'a>(
-    first: impl Into<ArrayOrScalar<'a>>,
-    second: impl Into<ArrayOrScalar<'a>>,
-) -> bool {
-    let kinds = [first.into(), second.into()].map(|operand| match operand {
-        ArrayOrScalar::Array(array) => array.dtype().kind(),
-        ArrayOrScalar::Scalar(Scalar::Bool(_)) => 'b',
-        ArrayOrScalar::Scalar(Scalar::Int(_)) => 'i',
-        _ => 'f',
-    });
-    kinds.iter().all(|kind| matches!(kind, 'b' | 'i' | 'u')) && kinds != ['b', 'b']
-}
-
 /// As an index: an array of integers or booleans from nested lists, or from an array of NumPy; not USM.
 pub(super) fn index_array(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Box<UsmArray>> {
     let py = object.py();

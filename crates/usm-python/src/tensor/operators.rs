@@ -2,10 +2,10 @@
 
 use pyo3::class::basic::CompareOp;
 use pyo3::prelude::*;
-use usm_array::{ArrayOrScalar, Result, UsmArray, coerced_kind};
+use usm_array::{ArrayOrScalar, Result, UsmArray, Work, is_bitwise_of_integers};
 
 use super::arithmetic::Binary;
-use super::operand::{NumberOrArray, have_bits};
+use super::operand::NumberOrArray;
 use crate::errors::{OrRaise, type_name};
 use crate::interrupt;
 use crate::objects::UsmNdarray;
@@ -56,18 +56,14 @@ impl Operator {
             return Ok(py.NotImplemented().into_bound(py));
         };
         if let Some(operator) = self.of_integers
-            && have_bits(array, &operand)
+            && is_bitwise_of_integers(array, &operand)
         {
             return operator.apply(slf, other);
         }
-        let (array, bytes) = (array.clone(), work_bytes(array, &operand));
-        let result = interrupt::run(py, bytes, move || match &operand {
-            // The result is in memory of the first operand's kind: the one that is furthest from the host comes first.
-            NumberOrArray::Array(second)
-                if coerced_kind([second.kind(), array.kind()]) != Some(array.kind()) =>
-            {
-                (self.reflected)(second, (&array).into())
-            }
+        let (array, work) = (array.clone(), work(array, &operand));
+        let result = interrupt::run(py, work, move || match &operand {
+            // The result is in memory of the first operand's kind.
+            NumberOrArray::Array(second) if second.leads(&array) => (self.reflected)(second, (&array).into()),
             other => (self.function)(&array, other.into()),
         })?;
         Ok(Bound::new(py, UsmNdarray::from_array(result.or_raise()?))?.into_any())
@@ -83,24 +79,23 @@ impl Operator {
             ));
         };
         if let Some(operator) = self.of_integers
-            && have_bits(array, &operand)
+            && is_bitwise_of_integers(array, &operand)
         {
             return operator.assign(slf, other);
         }
-        let (array, bytes) = (array.clone(), work_bytes(array, &operand));
+        let (array, work) = (array.clone(), work(array, &operand));
         let job = move || array.assign(&(self.function)(&array, (&operand).into())?);
-        interrupt::run(other.py(), bytes, job)?.or_raise()
+        interrupt::run(other.py(), work, job)?.or_raise()
     }
 }
 
 /// Whether some element is equal to a value, which is broadcast.
 pub(super) fn contains(array: &UsmArray, value: &Bound<'_, PyAny>) -> PyResult<bool> {
     let Some(operand) = NumberOrArray::of(value)? else { return Ok(false) };
-    let (array, bytes) = (array.clone(), work_bytes(array, &operand));
-    interrupt::run(value.py(), bytes, move || array.equal(&operand)?.is_any())?.or_raise()
+    let (array, work) = (array.clone(), work(array, &operand));
+    interrupt::run(value.py(), work, move || array.equal(&operand)?.is_any())?.or_raise()
 }
 
-/// The larger of both operands.
-fn work_bytes(array: &UsmArray, other: &NumberOrArray) -> usize {
-    other.array().map_or(0, interrupt::bytes_here).max(interrupt::bytes_here(array))
+fn work(array: &UsmArray, other: &NumberOrArray) -> Work {
+    Work::of_operands([array].into_iter().chain(other.array()))
 }

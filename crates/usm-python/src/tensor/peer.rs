@@ -5,6 +5,7 @@ use pyo3::types::{PyDict, PyTuple};
 use usm_array::UsmArray;
 use usm_array::usm_core::BackendId;
 
+use crate::errors::OrRaise;
 use crate::{imported, memory};
 
 /// `dpnp.tensor`, if the program has imported it.
@@ -38,7 +39,7 @@ pub(super) fn over_memory<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Op
     else {
         return Ok(None);
     };
-    let (bytes, offset) = memory::span_and_offset(array)?;
+    let (bytes, offset) = array.span().or_raise()?;
     let keywords = PyDict::new(py);
     keywords.set_item(intern!(py, "dtype"), typestr)?;
     // dpnp takes memory of dpctl's classes only.

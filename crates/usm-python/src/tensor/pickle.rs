@@ -1,10 +1,8 @@
 //! Arrays as pickles, which keep kind, device, the order of the axes in memory, and read-only.
 
-use std::cmp::Reverse;
-
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString, PyTuple};
-use usm_array::{Dtype, UsmArray};
+use usm_array::{Dtype, UsmArray, Work};
 
 use crate::buffer_import::HostBytes;
 use crate::errors::{OrRaise, OrValueError};
@@ -21,9 +19,7 @@ pub(super) fn reduce<'py>(
     protocol: i32,
 ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
     let device = pickle::device_name("an array on", array.device())?;
-    // The axes from the longest to the shortest stride: in this order dense arrays are C-contiguous.
-    let mut axes: Vec<isize> = (0..array.ndim().cast_signed()).collect();
-    axes.sort_by_key(|&axis| Reverse(array.strides()[axis.cast_unsigned()].unsigned_abs()));
+    let axes = array.layout().memory_order();
     let ordered = array.permute(&axes).or_raise()?;
     // The buffer protocol has no narrow dtypes.
     let ordered = bits_of(&ordered)?.unwrap_or(ordered);
@@ -32,13 +28,14 @@ pub(super) fn reduce<'py>(
             true => ordered.clone(),
             false => {
                 let source = ordered.clone();
-                interrupt::run(py, ordered.size_bytes(), move || source.copy())?.or_raise()?
+                interrupt::run(py, Work::through(ordered.size_bytes()), move || source.copy())?.or_raise()?
             }
         };
         Bound::new(py, UsmNdarray::from_array(dense))?.into_any()
     } else {
         let source = ordered.clone();
-        let bytes = interrupt::run(py, ordered.size_bytes(), move || source.to_bytes())?.or_raise()?;
+        let bytes =
+            interrupt::run(py, Work::through(ordered.size_bytes()), move || source.to_bytes())?.or_raise()?;
         PyBytes::new(py, &bytes).into_any()
     };
     let data = pickle::content(data, protocol)?;
@@ -48,7 +45,7 @@ pub(super) fn reduce<'py>(
         !array.is_writable(),
         array.dtype().name(),
         PyTuple::new(py, ordered.shape())?,
-        PyTuple::new(py, axes)?,
+        PyTuple::new(py, &axes[..])?,
         data,
     );
     Ok((py.import("usm._usm")?.getattr("_array_from_pickle")?, state.into_pyobject(py)?))
@@ -81,12 +78,9 @@ pub(crate) fn array_from_pickle(
     let bytes = HostBytes::readable("data", data)?;
     let array = py.detach(|| UsmArray::empty(&queue, kind, &shape, dtype)).or_raise()?;
     bytes.copy_to_array(py, &array)?;
-    // The place of each axis of the array.
-    let places: Option<Vec<isize>> = (0..axes.len().cast_signed())
-        .map(|axis| axes.iter().position(|&found| found == axis).map(usize::cast_signed))
-        .collect();
-    let places =
-        places.ok_or_else(|| value_error!("axes: found {axes:?}, allowed is each axis exactly once"))?;
-    let array = array.permute(&places).or_raise()?;
+    let all: Vec<isize> = (0..array.ndim().cast_signed()).collect();
+    let array = array
+        .moveaxis(&all, &axes)
+        .map_err(|_| value_error!("axes: found {axes:?}, allowed is each axis exactly once"))?;
     Ok(UsmNdarray::from_array(if readonly { array.read_only() } else { array }))
 }

@@ -5,7 +5,7 @@ use std::sync::{PoisonError, RwLock};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat};
-use usm_array::{FloatMode, PrintOptions, Sign, UsmArray};
+use usm_array::{FloatMode, PrintOptions, Sign, UsmArray, Work};
 
 use crate::errors::{OrRaise, wrong_type};
 use crate::imported;
@@ -252,6 +252,5 @@ fn written(
 ) -> PyResult<String> {
     let source = array.clone();
     // The text of an element takes as long as a copy of some hundred bytes.
-    let work_bytes = array.size().saturating_mul(256);
-    interrupt::run(py, work_bytes, move || write(&source, &options))?.or_raise()
+    interrupt::run(py, Work::of_text(array), move || write(&source, &options))?.or_raise()
 }

@@ -1,7 +1,7 @@
 //! Arrays on other devices and queues.
 
 use pyo3::prelude::*;
-use usm_array::UsmArray;
+use usm_array::{UsmArray, Work};
 
 use crate::errors::{OrRaise, wrong_type};
 use crate::interrupt;
@@ -23,13 +23,8 @@ pub(super) fn to_device<'py>(
     if queue == *ours.queue() {
         return Ok(array.clone());
     }
-    let there = match queue.context() == ours.context() {
-        true => ours.on_queue(&queue),
-        false => {
-            let ours = ours.clone();
-            interrupt::run(py, ours.size_bytes(), move || ours.copy_to(&queue, ours.kind()))?
-        }
-    };
+    let (work, ours) = (Work::of_move(ours, &queue), ours.clone());
+    let there = interrupt::run(py, work, move || ours.to_queue(&queue))?;
     Bound::new(py, UsmNdarray::from_array(there.or_raise()?))
 }
 

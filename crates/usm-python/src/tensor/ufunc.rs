@@ -7,9 +7,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyDict, PyFloat, PyInt, PyTuple};
-use usm_array::{Axes, DefaultDtypes, Dtype, Order, UsmArray, coerced_kind};
+use usm_array::{Axes, DefaultDtypes, Dtype, Order, UsmArray, coerced_kind, common_order, product_shape};
 
-use super::functions::results;
 use super::{arguments, construct, dtype};
 use crate::buffer_export;
 use crate::called;
@@ -129,7 +128,11 @@ impl Ufunc {
             Some(Ok(out)) => Some(out),
             Some(Err(_)) => return Ok(None),
         };
-        let shape = if self.is_product { product_shape(&arrays) } else { common_shape(&arrays) };
+        let shape = match arrays.as_slice() {
+            [x1, x2] if self.is_product => product_shape(x1.shape(), x2.shape()),
+            _ if self.is_product => None,
+            arrays => common_shape(arrays),
+        };
         let (Some(first), Some(shape)) = (arrays.first(), shape) else { return Ok(None) };
         if out.is_some_and(|out| out.get().array().shape() != &shape[..]) {
             return Ok(None);
@@ -141,7 +144,7 @@ impl Ufunc {
                 let Some(kind) = coerced_kind(arrays.iter().map(|array| array.kind())) else {
                     return Ok(None);
                 };
-                let order = if self.is_product { Order::C } else { results::common_order(&arrays) };
+                let order = if self.is_product { Order::C } else { common_order(&arrays) };
                 let new = UsmArray::builder(&shape, dtype).order(order);
                 let new = construct::in_new_memory(py, new, kind, first.queue())?;
                 Bound::new(py, UsmNdarray::from_array(new))?
@@ -198,27 +201,11 @@ impl Ufunc {
     }
 }
 
-/// The shape of all arrays.
+/// The shape of all arrays; `None` where they are broadcast, which takes longer than small arrays take.
 fn common_shape(arrays: &[&UsmArray]) -> Option<Axes<usize>> {
     let (first, others) = arrays.split_first()?;
     let is_common = others.iter().all(|array| array.shape() == first.shape());
     is_common.then(|| first.shape().iter().copied().collect())
-}
-
-/// The shape of the product of two matrices or vectors.
-fn product_shape(arrays: &[&UsmArray]) -> Option<Axes<usize>> {
-    let [x1, x2] = arrays else { return None };
-    let (rows, inner) = match x1.shape() {
-        [inner] => (None, inner),
-        [rows, inner] => (Some(rows), inner),
-        _ => return None,
-    };
-    let (other, columns) = match x2.shape() {
-        [other] => (other, None),
-        [other, columns] => (other, Some(columns)),
-        _ => return None,
-    };
-    (inner == other).then(|| rows.into_iter().chain(columns).copied().collect())
 }
 
 /// The place of the type of a number of Python, `None` for other objects and for numbers of a subclass.

@@ -10,7 +10,6 @@ use usm_array::dlpack::{
     RawTensor, VERSION,
 };
 
-use super::device::is_cuda;
 use crate::attribute;
 use crate::errors::is_refusal;
 
@@ -97,7 +96,7 @@ impl Exchange {
         let Ok(fields) = tensor.tensor() else { return Ok(None) };
         let DLDevice { device_type, device_id } = fields.device;
         if fields.dtype.code == DLDataTypeCode::COMPLEX
-            || !(device_type == DLDeviceType::CPU || is_cuda(device_type))
+            || !(device_type == DLDeviceType::CPU || device_type.is_cuda())
         {
             return Ok(None);
         }

@@ -11,14 +11,6 @@ use crate::imported;
 use crate::number::{index, sequence};
 use crate::sycl::{Target, plain_device_object, root, runtime, target};
 
-/// The host.
-pub(super) const CPU: DLDevice = DLDevice { device_type: DLDeviceType::CPU, device_id: 0 };
-
-/// Whether the memory is CUDA's, of any kind.
-pub(super) fn is_cuda(kind: DLDeviceType) -> bool {
-    matches!(kind, DLDeviceType::CUDA | DLDeviceType::CUDA_HOST | DLDeviceType::CUDA_MANAGED)
-}
-
 /// What `__dlpack_device__` of an array gives: a `DLDeviceType` and a number.
 pub(in crate::tensor) fn device_of<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyTuple>> {
     let runtime = runtime::get(py)?;
@@ -75,7 +67,7 @@ pub(crate) fn dldevice_to_sycl_device<'py>(dl_dev: &Bound<'py, PyAny>) -> PyResu
     let found = found.map_err(|error| {
         let message = format!("dl_dev: {error}");
         match wanted.device_type {
-            kind if is_cuda(kind) => SyclDeviceCreationError::new_err(message),
+            kind if kind.is_cuda() => SyclDeviceCreationError::new_err(message),
             DLDeviceType::ONE_API | DLDeviceType::EXT_DEV => SyclDeviceCreationError::new_err(message),
             _ => PyValueError::new_err(message),
         }

@@ -5,12 +5,12 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 use usm_array::dlpack::{DlpackError, DlpackExport, ManagedTensor, TensorForm};
 use usm_array::usm_core::{BackendId, Device, Runtime};
-use usm_array::{CopyMode, Error, UsmArray};
+use usm_array::{CopyMode, Error, UsmArray, Work};
 
 use super::capsule;
 use super::device;
 use crate::errors::{OrRaise, ToPyErr, wrong_type};
-use crate::interrupt::{self, Pass};
+use crate::interrupt;
 use crate::number::index;
 use crate::sycl::{QueueOrContext, queue_or_context, runtime};
 use crate::tensor::arguments::copy_mode;
@@ -41,8 +41,9 @@ pub(in crate::tensor) fn export<'py>(
         Consumer::Stream(stream) if !copies => py.detach(|| ordered(array, &options, stream)),
         Consumer::Unordered if !copies => py.detach(|| array.to_dlpack(&options)),
         _ => {
-            let (array, pass) = (array.clone(), if copies { Pass::over(array) } else { Pass::NONE });
-            interrupt::run_at(py, pass, is_near, move || settled(&array, &options))?
+            let work = if copies { Work::of_elements(array) } else { Work::through(0) };
+            let array = array.clone();
+            interrupt::run(py, work, move || settled(&array, &options))?
         }
     };
     capsule::wrap(py, tensor.map_err(|error| export_error(&error))?)

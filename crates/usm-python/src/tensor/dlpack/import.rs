@@ -3,13 +3,16 @@
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use usm_array::dlpack::{DLDevice, DLDeviceType, DlpackImport, ManagedTensor, VERSION, device_with_number};
-use usm_array::usm_core::{BackendId, Queue, UsmKind};
-use usm_array::{Conversion, CopyMode, UsmArray};
+use usm_array::dlpack::{
+    DLDevice, DLDeviceType, DlpackImport, DlpackPlace, DlpackRequest, ManagedTensor, VERSION,
+    device_with_number,
+};
+use usm_array::usm_core::{Queue, UsmKind};
+use usm_array::{Conversion, CopyMode, UsmArray, Work};
 
 use super::c_import::{Exchange, Exported};
 use super::capsule;
-use super::device::{self, CPU};
+use super::device;
 use crate::attribute;
 use crate::called;
 use crate::errors::{OrRaise, wrong_type};
@@ -47,75 +50,53 @@ pub(crate) fn from_dlpack<'py>(
 ) -> PyResult<UsmNdarray> {
     let py = x.py();
     let copy = copy_mode(copy);
-    let wanted = WantedPlace::parse(py, device)?;
+    let place = place(py, device)?;
     if let Ok(ours) = x.cast::<UsmNdarray>() {
-        return of_ours(py, ours.get().array(), &wanted, copy).map(UsmNdarray::from_array);
+        return of_ours(py, ours.get().array(), &place, copy).map(UsmNdarray::from_array);
     }
-    let kind = match wanted {
-        WantedPlace::HostCode => UsmKind::Host,
+    let kind = match place {
+        DlpackPlace::HostCode => UsmKind::Host,
         _ => device.map_or(UsmKind::Device, PyDevice::kind_beside),
     };
-    if matches!(wanted, WantedPlace::Anywhere)
+    if matches!(place, DlpackPlace::Anywhere)
         && let Some(array) = of_exchange(x, UsmKind::Device, copy)?
     {
         return Ok(UsmNdarray::from_array(array));
     }
     let method = attribute::optional(x, intern!(py, "__dlpack__"))?;
-    of_producer(&DlpackProducer::with(x, method)?, &wanted, kind, copy).map(UsmNdarray::from_array)
+    of_producer(&DlpackProducer::with(x, method)?, &place, kind, copy).map(UsmNdarray::from_array)
 }
 
-/// Where the array shall be.
-enum WantedPlace {
-    /// Where the memory is
-    Anywhere,
-    /// In memory that host code can touch
-    HostCode,
-    /// In the context of a queue
-    At(Queue),
-}
-
-impl WantedPlace {
-    fn parse(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        let Some(object) = device else { return Ok(Self::Anywhere) };
-        if !object.is_instance_of::<PyTuple>() {
-            return queue_argument(py, "device", Some(object)).map(Self::At);
-        }
-        match device::pair("device", object)? {
-            CPU => Ok(Self::HostCode),
-            DLDevice { device_type: DLDeviceType::CPU, device_id } => Err(PyBufferError::new_err(format!(
-                "device: found number {device_id} of kDLCPU, allowed is 0"
-            ))),
-            device => {
-                let runtime = runtime::get(py)?;
-                let found = py.detach(|| device_with_number(runtime, device));
-                let found = found.map_err(|error| value_error!("device: {error}"))?;
-                runtime::default_queue_of(py, &found).map(Self::At)
-            }
-        }
+/// Where the array shall be, by the argument `device`.
+fn place(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<DlpackPlace> {
+    let Some(object) = device else { return Ok(DlpackPlace::Anywhere) };
+    if !object.is_instance_of::<PyTuple>() {
+        return queue_argument(py, "device", Some(object)).map(DlpackPlace::At);
     }
-
-    fn queue(&self) -> Option<&Queue> {
-        match self {
-            Self::At(queue) => Some(queue),
-            _ => None,
+    match device::pair("device", object)? {
+        DLDevice::CPU => Ok(DlpackPlace::HostCode),
+        DLDevice { device_type: DLDeviceType::CPU, device_id } => {
+            Err(PyBufferError::new_err(format!("device: found number {device_id} of kDLCPU, allowed is 0")))
+        }
+        device => {
+            let runtime = runtime::get(py)?;
+            let found = py.detach(|| device_with_number(runtime, device));
+            let found = found.map_err(|error| value_error!("device: {error}"))?;
+            runtime::default_queue_of(py, &found).map(DlpackPlace::At)
         }
     }
 }
 
-/// Arrays of our own need no tensor, which has no words for every context.
-fn of_ours(py: Python<'_>, array: &UsmArray, wanted: &WantedPlace, copy: CopyMode) -> PyResult<UsmArray> {
-    let kind = match wanted {
-        WantedPlace::HostCode if !array.is_host_accessible() => Some(UsmKind::Host),
-        _ => None,
-    };
-    let queue = wanted.queue().filter(|queue| queue.context() != array.context()).cloned();
-    let copies = copy == CopyMode::Always || kind.is_some() || queue.is_some();
-    let (array, bytes) = (array.clone(), if copies { array.size_bytes() } else { 0 });
-    let convert = move || {
-        let conversion = Conversion { kind, queue: queue.as_ref(), copy, ..Conversion::default() };
-        array.converted(&conversion)
-    };
-    interrupt::run(py, bytes, convert)?.or_raise().map_err(as_buffer_error)
+/// Arrays of our own need no tensor.
+fn of_ours(py: Python<'_>, array: &UsmArray, place: &DlpackPlace, copy: CopyMode) -> PyResult<UsmArray> {
+    let conversion = place.conversion(array, copy);
+    if array.is_as(&conversion) {
+        return Ok(array.clone());
+    }
+    let (work, array) = (Work::of_conversion(array, &conversion), array.clone());
+    let (queue, conversion) = (conversion.queue.cloned(), Conversion { queue: None, ..conversion });
+    let convert = move || array.converted(&Conversion { queue: queue.as_ref(), ..conversion });
+    interrupt::run(py, work, convert)?.or_raise().map_err(as_buffer_error)
 }
 
 /// An array over the memory of an object with DLPack, for `asarray`: on the queue, or where the memory is.
@@ -131,8 +112,8 @@ pub(in crate::tensor) fn import<'py>(
     {
         return Ok(array);
     }
-    let wanted = queue.map_or(WantedPlace::Anywhere, |queue| WantedPlace::At(queue.clone()));
-    of_producer(&DlpackProducer::with(object, Some(method))?, &wanted, kind, copy)
+    let place = queue.map_or(DlpackPlace::Anywhere, |queue| DlpackPlace::At(queue.clone()));
+    of_producer(&DlpackProducer::with(object, Some(method))?, &place, kind, copy)
 }
 
 /// An array over the memory of an object whose type has the C exchange API; `None` where the methods are to be called.
@@ -157,62 +138,34 @@ fn of_exchange(object: &Bound<'_, PyAny>, kind: UsmKind, copy: CopyMode) -> PyRe
             .or_raise()?;
     }
     match copy {
-        CopyMode::Always => of_ours(py, &array, &WantedPlace::Anywhere, copy).map(Some),
+        CopyMode::Always => of_ours(py, &array, &DlpackPlace::Anywhere, copy).map(Some),
         _ => Ok(Some(array)),
     }
 }
 
 fn of_producer(
     producer: &DlpackProducer<'_>,
-    wanted: &WantedPlace,
+    place: &DlpackPlace,
     kind: UsmKind,
     copy: CopyMode,
 ) -> PyResult<UsmArray> {
     let py = producer.method.py();
     let runtime = runtime::get(py)?;
-    let on = producer.device;
-    let is_cuda = device::is_cuda(on.device_type);
-    let is_usm = is_cuda || on.device_type == DLDeviceType::ONE_API;
-    let may_be_usm = is_usm || on.device_type == DLDeviceType::EXT_DEV;
-    let ask_for_cpu = match (wanted, on.device_type) {
-        (WantedPlace::Anywhere, _) | (_, DLDeviceType::CPU) => false,
-        (WantedPlace::HostCode, _) => true,
-        (WantedPlace::At(_), DLDeviceType::ONE_API) => false,
-        // SYCL devices of CUDA, too, reach it.
-        (WantedPlace::At(queue), _) if is_cuda => queue.device().info().backend_name != "cuda",
-        // kDLExtDev is our host backend, or what another library has added: only for the former there is a place here.
-        (WantedPlace::At(queue), DLDeviceType::EXT_DEV) => queue.device().backend_id() != BackendId::Host,
-        // Whoever has memory of other kinds of devices can hand it to the host at least.
-        (WantedPlace::At(_), _) => true,
-    };
-    // The queue that the memory is used on first: that of the default context where the wanted one is of another.
-    // Pinned memory is the host's: its producers know no streams.
-    let stream = match is_usm && !ask_for_cpu && on.device_type != DLDeviceType::CUDA_HOST {
-        true => {
-            let device = py.detach(|| device_with_number(runtime, on)).or_raise()?;
-            let default = runtime::default_queue_of(py, &device)?;
-            let asked = wanted.queue().filter(|queue| queue.context() == default.context());
-            Some(asked.cloned().unwrap_or(default))
-        }
+    let request = DlpackRequest::new(producer.device, place);
+    let queue = match request.is_ordered() {
+        true => py.detach(|| request.queue(runtime)).or_raise()?,
         false => None,
     };
-    let tensor = match producer.tensor(ask_for_cpu.then_some(CPU), copy, stream.as_ref()) {
-        // An old producer hands out USM where it is, and knows of no other places.
-        Err(error) if ask_for_cpu && may_be_usm && error.is_instance_of::<PyTypeError>(py) => {
-            let array = of_producer(producer, &WantedPlace::Anywhere, kind, CopyMode::IfNeeded)?;
-            return of_ours(py, &array, wanted, copy);
+    let tensor = match producer.tensor(request.device(), copy, queue.as_ref()) {
+        Err(error) if request.may_be_in_place() && error.is_instance_of::<PyTypeError>(py) => {
+            let array = of_producer(producer, &DlpackPlace::Anywhere, kind, CopyMode::IfNeeded)?;
+            return of_ours(py, &array, place, copy);
         }
         tensor => tensor?,
     };
-    if let Some(ordered) = stream.as_ref().filter(|_| is_cuda && wanted.queue().is_some()) {
-        // The work that the producer has ordered before this queue comes before that of the wanted one.
-        py.detach(|| wanted.queue().filter(|queue| *queue != ordered).map_or(Ok(()), |_| ordered.wait()))
-            .or_raise()?;
-    }
-    let queue = wanted.queue().or(stream.as_ref());
-    let options = DlpackImport { queue, kind, copy, runtime };
-    // SAFETY: TB1: the memory stays as long as the tensor, and the protocol says who writes it.
-    py.detach(|| unsafe { UsmArray::from_dlpack(tensor, &options) }).or_raise()
+    let options = DlpackImport { queue: queue.as_ref(), kind, copy, runtime };
+    // SAFETY: TB1: that the memory stays as long as the tensor, and who writes it, is the protocol: behind the trust boundary of SECURITY.md.
+    py.detach(|| unsafe { request.import(tensor, &options) }).or_raise()
 }
 
 /// The methods of an object with DLPack, of which the second one has told its device.

@@ -2,12 +2,13 @@
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use usm_array::HostElements as _;
 use usm_array::usm_core::{Queue, UsmKind};
-use usm_array::{BufferSource, CopyOrder, Dtype, Layout, Order, UsmArray};
+use usm_array::{BufferSource, CopyOrder, Dtype, Layout, Order, UsmArray, Work};
 
 use crate::buffer_import::{HostBuffer, HostSpan};
 use crate::errors::{OrRaise, type_name};
-use crate::interrupt::{self, Pass};
+use crate::interrupt;
 use crate::tensor::arguments::narrow_dtype_of;
 
 /// Elements in host memory of another object, which is held.
@@ -74,16 +75,6 @@ impl HostElements {
         Ok(Self { dtype, ..Self::of(name, &bits)? })
     }
 
-    pub(super) fn shape(&self) -> &[usize] {
-        self.layout.shape()
-    }
-
-    /// Copies the elements to an array of their shape, cast to its dtype.
-    pub(super) fn copy_to(&self, py: Python<'_>, array: &UsmArray) -> PyResult<()> {
-        let job = || self.span.copy_to(array, self.dtype, &self.layout);
-        interrupt::detach_unless_small(py, self.span.len(), array.is_host_reachable(), job).or_raise()
-    }
-
     /// A new array of the elements.
     pub(super) fn into_array(
         self,
@@ -96,14 +87,24 @@ impl HostElements {
         let packed = self.layout.packed(order).or_raise()?;
         let builder = UsmArray::builder(packed.shape(), dtype).strides(packed.strides());
         let array = py.detach(|| builder.build(BufferSource::Allocate { kind, queue })).or_raise()?;
-        let (target, is_reachable, span_bytes) = (array.clone(), array.is_host_reachable(), self.span.len());
-        let job = move || self.span.copy_to(&target, self.dtype, &self.layout);
-        if Pass::over(&array).is_long(is_reachable) {
-            interrupt::run(py, span_bytes, job)?.or_raise()?;
-        } else {
-            interrupt::detach_unless_small(py, span_bytes, is_reachable, job).or_raise()?;
-        }
+        let (target, work) = (array.clone(), Work::of_elements(&array));
+        let job = move |elements: &Self| elements.copy_to(&target);
+        interrupt::run_on(py, work, self, job)?.or_raise()?;
         Ok(array)
+    }
+}
+
+impl usm_array::HostElements for HostElements {
+    fn dtype(&self) -> Dtype {
+        self.dtype
+    }
+
+    fn shape(&self) -> &[usize] {
+        self.layout.shape()
+    }
+
+    fn copy_to(&self, target: &UsmArray) -> usm_array::Result<()> {
+        self.span.copy_to(target, self.dtype, &self.layout)
     }
 }
 

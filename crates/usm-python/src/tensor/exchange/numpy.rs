@@ -2,8 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use usm_array::usm_core::UsmKind;
-use usm_array::{Conversion, CopyMode, CopyOrder, Dtype, UsmArray};
+use usm_array::{Conversion, CopyOrder, Dtype, UsmArray, Work};
 
 use super::host::HostElements;
 use super::source::numpy_array;
@@ -12,7 +11,7 @@ use crate::buffer_import::HostBytes;
 use crate::errors::{OrRaise, without_numpy};
 use crate::imported;
 use crate::interface::import::array_of;
-use crate::interrupt::{self, Pass};
+use crate::interrupt;
 use crate::new_numpy;
 use crate::objects::UsmNdarray;
 use crate::tensor::dtype;
@@ -78,25 +77,20 @@ pub(crate) fn from_numpy<'py>(
     elements.into_array(py, &queue, kind, dtype, CopyOrder::Keep).map(UsmNdarray::from_array)
 }
 
-/// Bytes from which on new pages take longer than the copy into them.
-const LARGE_BYTES: usize = 4 << 20;
-
 fn numpy_copy<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyAny>> {
     if let Some(bits) = bits_of(array)? {
         let dtype = dtype::of_numpy(py, array.dtype())?;
         return numpy_copy(py, &bits)?.call_method1(intern!(py, "view"), (dtype,));
     }
-    // Not on other devices, where host memory is pinned, and scarce; nor where it would keep a context alive.
-    let is_pooled = array.context().is_permanent() && array.device().host_reachable(UsmKind::Device);
-    if is_pooled && array.size_bytes() > LARGE_BYTES {
-        return pooled_copy(py, array);
+    if let Some(conversion) = array.pooled_host_copy() {
+        return pooled_copy(py, array, conversion);
     }
     // Column-major elements are the row-major ones of the transposed array.
     if array.layout().is_f_contiguous_only() {
         return numpy_copy(py, &array.transpose())?.getattr(intern!(py, "T"));
     }
-    let wanted = (array.dtype(), array.shape());
-    let copied = new_numpy::filled(py, wanted, array.buffer(), |bytes| array.copy_to_host_contiguous(bytes));
+    let (wanted, work) = ((array.dtype(), array.shape()), Work::of_elements(array));
+    let copied = new_numpy::filled(py, wanted, work, |bytes| array.copy_to_host_contiguous(bytes));
     if let Some(result) = copied? {
         return Ok(result);
     }
@@ -127,12 +121,13 @@ pub(in crate::tensor) fn narrow_view<'py>(
 }
 
 /// A view of a copy in host memory from the pool.
-fn pooled_copy<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyAny>> {
-    let source = array.clone();
-    let copy = interrupt::run_at(py, Pass::over(array), array.is_host_reachable(), move || {
-        let host = Conversion { kind: Some(UsmKind::Host), order: CopyOrder::Any, ..Conversion::default() };
-        source.converted(&Conversion { copy: CopyMode::Always, ..host })
-    })?;
+fn pooled_copy<'py>(
+    py: Python<'py>,
+    array: &UsmArray,
+    conversion: Conversion<'static>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (source, work) = (array.clone(), Work::of_conversion(array, &conversion));
+    let copy = interrupt::run(py, work, move || source.converted(&conversion))?;
     let copy = Bound::new(py, UsmNdarray::from_array(copy.or_raise()?))?;
     numpy_array(copy.as_any())
 }

@@ -3,10 +3,10 @@
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use usm_array::usm_core::{Device, Queue, UsmKind};
-use usm_array::{Conversion, CopyMode, CopyOrder, Dtype, UsmArray};
+use usm_array::{Conversion, CopyMode, CopyOrder, Dtype, UsmArray, Work};
 
 use crate::errors::OrRaise;
-use crate::interrupt::{self, Pass};
+use crate::interrupt;
 use crate::memory::kind_argument;
 use crate::objects::PyDevice;
 use crate::sycl::{Target, queue_argument, target};
@@ -124,23 +124,17 @@ impl<'a, 'py> Wanted<'a, 'py> {
         let queue = self.destination.as_ref().filter(stays).map(|destination| &destination.queue);
         let dtype = self.dtype_on(self.queue().unwrap_or(array.queue()).device())?;
         let (kind, order, copy) = (self.kind, self.order, self.copy);
-        if array.is_as(&Conversion { dtype, kind, queue, order, copy }) {
+        let conversion = Conversion { dtype, kind, queue, order, copy };
+        if array.is_as(&conversion) {
             return Ok(None);
         }
-        let is_near = queue.is_none()
-            && array.is_host_reachable()
-            && kind.is_none_or(|kind| array.device().host_reachable(kind));
-        // Only a copy takes long.
-        let is_far = |kind| !array.device().host_reachable(kind);
-        let is_submitted =
-            queue.is_none() && !array.is_host_reachable() && is_far(kind.unwrap_or(array.kind()));
-        let pass = Pass::over(array).unless_submitted(is_submitted || copy == CopyMode::Never);
+        let work = Work::of_conversion(array, &conversion);
         let (array, queue) = (array.clone(), queue.cloned());
         let convert = move || {
             let wanted = Conversion { dtype, kind, queue: queue.as_ref(), order, copy };
             array.converted(&wanted).map(Box::new)
         };
-        interrupt::run_at(py, pass, is_near, convert)?.or_raise().map(Some)
+        interrupt::run(py, work, convert)?.or_raise().map(Some)
     }
 
     /// Refuses what cannot be done without a copy.

@@ -1,7 +1,7 @@
 //! Whether numbers are close to each other.
 
 use pyo3::prelude::*;
-use usm_array::{Tolerance, UsmArray};
+use usm_array::{Tolerance, UsmArray, Work};
 
 use super::super::operand::same_queue;
 use super::operands;
@@ -66,9 +66,9 @@ fn compared(
 ) -> PyResult<UsmNdarray> {
     let (a1, a2) = (operands::array("a1", a1)?, operands::operand("a2", a2)?);
     same_queue(&[("a1", Some(&a1)), ("a2", a2.array())])?;
-    let work = results::work_bytes(results::arrays([Some(&a1), a2.array()]));
+    let work = Work::of_operands(results::arrays([Some(&a1), a2.array()]));
     results::array(py, work, move || {
         let close = a1.isclose(&a2, tolerance)?;
-        finish(results::follow(close, &results::arrays([Some(&a1), a2.array()]))?)
+        finish(close.in_kind_of(&results::arrays([Some(&a1), a2.array()]))?)
     })
 }

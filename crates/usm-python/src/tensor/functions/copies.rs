@@ -1,12 +1,11 @@
 //! Copies of arrays, of the same dtype or another.
 
 use pyo3::prelude::*;
-use usm_array::{Conversion, CopyMode, can_cast, default_dtypes};
+use usm_array::{Conversion, CopyMode, Work, can_cast, default_dtypes};
 
 use super::super::arguments;
 use super::super::arguments::copy_order;
 use super::{operands, place, results};
-use crate::interrupt::Pass;
 use crate::objects::UsmNdarray;
 
 /// astype(x, dtype, /, *, order="K", casting="unsafe", copy=True, device=None)
@@ -43,16 +42,12 @@ pub(crate) fn astype<'py>(
             array.dtype()
         ));
     }
+    let copy = if copy { CopyMode::Always } else { CopyMode::IfNeeded };
+    let wanted = Conversion { dtype: Some(dtype), order, copy, ..Conversion::default() };
+    let work = Work::of_conversion(&array, &Conversion { queue: Some(&queue), ..wanted });
     let source = array.clone();
-    let cast = results::array(py, results::copied_bytes([&array]), move || {
-        source.converted(&Conversion {
-            dtype: Some(dtype),
-            queue: Some(&queue),
-            order,
-            copy: if copy { CopyMode::Always } else { CopyMode::IfNeeded },
-            ..Conversion::default()
-        })
-    })?;
+    let cast =
+        results::array(py, work, move || source.converted(&Conversion { queue: Some(&queue), ..wanted }))?;
     if x.is_instance_of::<UsmNdarray>() && cast.array().buffer().address() == array.buffer().address() {
         return Ok(x.clone()); // nothing was needed
     }
@@ -74,9 +69,7 @@ pub(crate) fn astype<'py>(
 pub(crate) fn copy(py: Python<'_>, x: &Bound<'_, PyAny>, order: &str) -> PyResult<UsmNdarray> {
     let array = operands::array("x", x)?;
     let order = copy_order(order)?;
-    let source = array.clone();
-    let is_near = array.is_host_reachable();
-    results::in_pass(py, Pass::over(&array).unless_submitted(!is_near), is_near, move || {
-        source.converted(&Conversion { order, copy: CopyMode::Always, ..Conversion::default() })
+    results::array(py, Work::of_copy(&array), move || {
+        array.converted(&Conversion { order, copy: CopyMode::Always, ..Conversion::default() })
     })
 }

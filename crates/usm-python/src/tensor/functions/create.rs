@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use usm_array::usm_core::UsmKind;
-use usm_array::{Axes, Casting, CreateOptions, Dtype, UsmArray, default_dtypes};
+use usm_array::{Axes, Casting, CreateOptions, LikeOptions, UsmArray, Work, default_dtypes};
 
 use super::super::arguments;
 use super::super::construct::in_new_memory;
@@ -10,7 +10,6 @@ use super::super::operand::NumberOrArray;
 use super::operands::{self, Diagonal};
 use super::{place, results};
 use crate::errors::OrRaise;
-use crate::interrupt::Pass;
 use crate::number::index;
 use crate::objects::UsmNdarray;
 
@@ -66,8 +65,9 @@ macro_rules! creations {
             sycl_queue: Option<&Bound<'_, PyAny>>,
         ) -> PyResult<UsmNdarray> {
             let shape = arguments::shape(shape)?;
-            let len = len_of(&shape);
-            create(py, (device, sycl_queue, usm_type), dtype, order, len, true, move |new| new.$name(&shape))
+            let len = Work::len_of(&shape);
+            let work = |new: &CreateOptions<'_>| Work::of_fill(new, len);
+            create(py, (device, sycl_queue, usm_type), dtype, order, work, move |new| new.$name(&shape))
         }
     )*};
 }
@@ -122,7 +122,9 @@ pub(crate) fn full(
         NumberOrArray::Scalar(value) => {
             let value = target.map_or(Ok(value), |dtype| value.for_dtype(dtype)).or_raise()?;
             let place = (device, sycl_queue, usm_type);
-            create(py, place, dtype, order, len_of(&shape), true, move |new| new.full(&shape, value))
+            let len = Work::len_of(&shape);
+            let work = |new: &CreateOptions<'_>| Work::of_fill(new, len);
+            create(py, place, dtype, order, work, move |new| new.full(&shape, value))
         }
         NumberOrArray::Array(values) => {
             let queue = place::named_queue(py, sycl_queue, device)?;
@@ -130,7 +132,8 @@ pub(crate) fn full(
             let kind = place::kind(usm_type)?.unwrap_or(values.kind());
             let dtype = target.unwrap_or(values.dtype());
             let order = arguments::order(order)?;
-            results::array(py, len_of(&shape).saturating_mul(dtype.itemsize_bytes()), move || {
+            let like = LikeOptions { shape: Some(&shape), dtype: Some(dtype), ..LikeOptions::default() };
+            results::array(py, Work::of_like(&values, &like), move || {
                 let new = CreateOptions::new(&queue, kind).dtype(dtype).order(order);
                 let array = new.empty(&shape)?;
                 array.assign_cast(&values, Casting::Unsafe)?;
@@ -166,25 +169,22 @@ pub(crate) fn eye(
 ) -> PyResult<UsmNdarray> {
     let rows = size("n_rows", n_rows)?;
     let columns = n_cols.map(|columns| size("n_cols", columns)).transpose()?;
-    let len = len_of(&[rows, columns.unwrap_or(rows)]);
-    create(py, (device, sycl_queue, usm_type), dtype, order, len, true, move |new| {
-        new.eye(rows, columns, k.0)
-    })
+    let len = Work::len_of(&[rows, columns.unwrap_or(rows)]);
+    let work = |new: &CreateOptions<'_>| Work::of_fill(new, len);
+    create(py, (device, sycl_queue, usm_type), dtype, order, work, move |new| new.eye(rows, columns, k.0))
 }
 
 /// `device`, `sycl_queue` and `usm_type`.
 pub(super) type Placement<'a, 'py> =
     (Option<&'a Bound<'py, PyAny>>, Option<&'a Bound<'py, PyAny>>, Option<&'a str>);
 
-/// An array of about `len` elements to be written, with the arguments that all functions have. `is_fill`: where only devices reach the
-/// array, a queue fills it.
+/// A new array, with the arguments that all functions have.
 pub(super) fn create(
     py: Python<'_>,
     (device, sycl_queue, usm_type): Placement<'_, '_>,
     dtype: Option<&Bound<'_, PyAny>>,
     order: &str,
-    len: usize,
-    is_fill: bool,
+    work: impl FnOnce(&CreateOptions<'_>) -> Work,
     function: impl FnOnce(CreateOptions<'_>) -> usm_array::Result<UsmArray> + Send + 'static,
 ) -> PyResult<UsmNdarray> {
     let order = arguments::order(order)?;
@@ -193,17 +193,10 @@ pub(super) fn create(
     let dtype = dtype
         .map(|dtype| arguments::explicit_dtype(dtype, &|| default_dtypes(queue.device())))
         .transpose()?;
-    let pass = Pass { len, bytes: len.saturating_mul(dtype.map_or(size_of::<f64>(), Dtype::itemsize_bytes)) };
-    let is_near = queue.device().host_reachable(kind);
-    results::in_pass(py, pass.unless_submitted(is_fill && !is_near), is_near, move || {
-        let new = CreateOptions::new(&queue, kind).order(order);
-        function(dtype.map_or(new, |dtype| new.dtype(dtype)))
+    let work = work(&arguments::of_dtype(CreateOptions::new(&queue, kind), dtype));
+    results::array(py, work, move || {
+        function(arguments::of_dtype(CreateOptions::new(&queue, kind).order(order), dtype))
     })
-}
-
-/// How many elements an array has; a shape that fits no memory is refused later.
-fn len_of(shape: &[usize]) -> usize {
-    shape.iter().fold(1, |len, &size| len.saturating_mul(size))
 }
 
 /// A number of rows, columns or elements.

@@ -1,7 +1,7 @@
 //! What elementwise functions of one and of two operands have in common.
 
 use pyo3::prelude::*;
-use usm_array::{ArrayOrScalar, UsmArray};
+use usm_array::{ArrayOrScalar, UsmArray, Work};
 
 use super::super::arguments::copy_order;
 use super::super::operand::{NumberOrArray, same_queue};
@@ -25,7 +25,7 @@ pub(super) fn binary<'py>(
             "x1, x2: found two numbers, allowed is at least one array, which says where to compute",
         ));
     }
-    let work = results::work_bytes(results::arrays([a.array(), b.array()]));
+    let work = Work::of_operands(results::arrays([a.array(), b.array()]));
     results::give(x1.py(), out, work, move || {
         let arrays = results::arrays([a.array(), b.array()]);
         let result = match (&a, &b) {
@@ -35,7 +35,7 @@ pub(super) fn binary<'py>(
                 return Err(usm_array::ManipulateError::NoArrays.into());
             }
         };
-        results::in_order(results::follow(result, &arrays)?, order, &arrays)
+        result.in_kind_of(&arrays)?.in_order_of(order, &arrays)
     })
 }
 
@@ -47,8 +47,8 @@ pub(super) fn unary<'py>(
     function: impl FnOnce(&UsmArray) -> usm_array::Result<UsmArray> + Send + 'static,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (array, order) = (operands::array("x", x)?, copy_order(order)?);
-    results::give(x.py(), out, array.size_bytes(), move || {
-        results::in_order(function(&array)?, order, &[&array])
+    results::give(x.py(), out, Work::through(array.size_bytes()), move || {
+        function(&array)?.in_order_of(order, &[&array])
     })
 }
 

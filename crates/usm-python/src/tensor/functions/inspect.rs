@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use usm_array::usm_core::Device;
-use usm_array::{Dtype, MAX_NDIM, default_dtypes};
+use usm_array::{MAX_NDIM, default_dtypes, standard_dtypes};
 
 use super::dtype_object;
 use super::dtypes::kinds;
@@ -68,18 +68,10 @@ impl NamespaceInfo {
         device: Option<&Bound<'py, PyAny>>,
         kind: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let doubles = default_dtypes(&device_of(py, device)?).real_floating == Dtype::F64;
+        let device = device_of(py, device)?;
         let kinds = kind.map(kinds).transpose()?;
-        let is_there = |dtype: &Dtype| match dtype {
-            Dtype::F16 | Dtype::BF16 => false, // no dtypes of the standard
-            Dtype::F8E4M3Fn | Dtype::F8E4M3Fnuz | Dtype::F8E5M2 | Dtype::F8E5M2Fnuz => false,
-            Dtype::F64 | Dtype::C128 => doubles,
-            Dtype::Bool | Dtype::F32 | Dtype::C64 => true,
-            Dtype::I8 | Dtype::I16 | Dtype::I32 | Dtype::I64 => true,
-            Dtype::U8 | Dtype::U16 | Dtype::U32 | Dtype::U64 => true,
-        };
         let dict = PyDict::new(py);
-        for dtype in Dtype::ALL.into_iter().filter(is_there) {
+        for dtype in standard_dtypes(&device) {
             if kinds.as_ref().is_none_or(|kinds| usm_array::isdtype(dtype, kinds)) {
                 dict.set_item(dtype.to_string(), dtype_object(py, dtype)?)?;
             }

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use usm_array::{Repeats, UsmArray};
+use usm_array::{Repeats, UsmArray, Work};
 
 use super::super::operand::same_queue;
 use super::{operands, results};
@@ -24,7 +24,7 @@ use crate::objects::UsmNdarray;
 #[pyo3(signature = (arrays, /, *, axis=Some(0)), text_signature = "(arrays, /, *, axis=0)")]
 pub(crate) fn concat(py: Python<'_>, arrays: &Bound<'_, PyAny>, axis: Option<isize>) -> PyResult<UsmNdarray> {
     let arrays = operands::arrays("arrays", arrays)?;
-    results::array(py, results::copied_bytes(&arrays), move || {
+    results::array(py, Work::of_copies(&arrays), move || {
         UsmArray::concat(&arrays.iter().collect::<Vec<_>>(), axis)
     })
 }
@@ -43,7 +43,7 @@ pub(crate) fn concat(py: Python<'_>, arrays: &Bound<'_, PyAny>, axis: Option<isi
 #[pyo3(signature = (arrays, /, *, axis=0))]
 pub(crate) fn stack(py: Python<'_>, arrays: &Bound<'_, PyAny>, axis: isize) -> PyResult<UsmNdarray> {
     let arrays = operands::arrays("arrays", arrays)?;
-    results::array(py, results::copied_bytes(&arrays), move || {
+    results::array(py, Work::of_copies(&arrays), move || {
         UsmArray::stack(&arrays.iter().collect::<Vec<_>>(), axis)
     })
 }
@@ -89,18 +89,18 @@ pub(crate) fn repeat(
     let (x, axis) = (operands::array("x", x)?, operands::axis("axis", axis)?);
     if operands::is_sequence(repeats) {
         let counts = operands::counts("repeats", repeats)?;
-        let times = counts.iter().copied().max().unwrap_or(0);
-        let work = x.size_bytes().saturating_mul(times);
+        let work = Work::of_repeat(&x, Repeats::Counts(&counts));
         return results::array(py, work, move || x.repeat(Repeats::Counts(&counts), axis));
     }
     if !repeats.is_instance_of::<UsmNdarray>() && repeats.hasattr("__index__")? {
         let count = operands::counts("repeats", repeats)?.first().copied().unwrap_or(0);
-        let work = x.size_bytes().saturating_mul(count);
+        let work = Work::of_repeat(&x, Repeats::Each(count));
         return results::array(py, work, move || x.repeat(Repeats::Each(count), axis));
     }
     let counts = operands::array("repeats", repeats)?;
     same_queue(&[("x", Some(&x)), ("repeats", Some(&counts))])?;
-    results::array(py, x.size_bytes(), move || x.repeat(Repeats::Array(&counts), axis))
+    let work = Work::of_repeat(&x, Repeats::Array(&counts));
+    results::array(py, work, move || x.repeat(Repeats::Array(&counts), axis))
 }
 
 /// tile(x, repetitions, /)
@@ -121,9 +121,7 @@ pub(crate) fn tile(
     repetitions: &Bound<'_, PyAny>,
 ) -> PyResult<UsmNdarray> {
     let (x, repetitions) = (operands::array("x", x)?, operands::counts("repetitions", repetitions)?);
-    let work =
-        repetitions.iter().fold(results::copied_bytes([&x]), |work, &times| work.saturating_mul(times));
-    results::array(py, work, move || x.tile(&repetitions))
+    results::array(py, Work::of_tile(&x, &repetitions), move || x.tile(&repetitions))
 }
 
 /// roll(x, /, shift, *, axis=None)
@@ -146,5 +144,5 @@ pub(crate) fn roll(
 ) -> PyResult<UsmNdarray> {
     let (x, shifts) = (operands::array("x", x)?, operands::indices("shift", shift)?);
     let axes = operands::axes("axis", axis)?;
-    results::array(py, results::copied_bytes([&x]), move || x.roll(&shifts, axes.as_deref()))
+    results::array(py, Work::of_copies([&x]), move || x.roll(&shifts, axes.as_deref()))
 }

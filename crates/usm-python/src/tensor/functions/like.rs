@@ -1,7 +1,7 @@
 //! New arrays after the model of another one.
 
 use pyo3::prelude::*;
-use usm_array::{Casting, Dtype, LikeOptions, UsmArray};
+use usm_array::{Casting, Dtype, LikeOptions, UsmArray, Work};
 
 use super::super::arguments::copy_order;
 use super::super::operand::NumberOrArray;
@@ -118,8 +118,8 @@ fn like(
     let queue = place::named_queue(py, sycl_queue, device)?;
     let (dtype, kind) = (operands::dtype("dtype", dtype)?, place::kind(usm_type)?);
     let order = copy_order(order)?;
-    let work_bytes = model.size().saturating_mul(dtype.unwrap_or(model.dtype()).itemsize_bytes());
-    results::array(py, work_bytes, move || {
-        function(&model, &LikeOptions { shape: None, dtype, kind, queue: queue.as_ref(), order })
+    let options = LikeOptions { shape: None, dtype, kind, queue: None, order };
+    results::array(py, Work::of_like(&model, &options), move || {
+        function(&model, &LikeOptions { queue: queue.as_ref(), ..options })
     })
 }

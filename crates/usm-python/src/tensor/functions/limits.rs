@@ -26,8 +26,7 @@ class_of_facts! {
         /// Distance from 1 to the next larger number.
         eps: f64 = |limits| limits.eps;
         /// Distance from 1 to the next smaller number.
-        // There is one bit more below 1.
-        epsneg: f64 = |limits| limits.eps / 2.0;
+        epsneg: f64 = |limits| limits.epsneg();
         /// Largest number.
         max: f64 = |limits| limits.max;
         /// Lowest number.
@@ -37,12 +36,9 @@ class_of_facts! {
         /// The same as smallest_normal.
         tiny: f64 = |limits| limits.smallest_normal;
         /// Decimal digits to which numbers are precise.
-        precision: f64 = |limits| precision(limits);
+        precision: f64 = |limits| limits.precision();
         /// 10 to the power of minus precision.
-        resolution: f64 = |limits| {
-            // By parsing, which is exact where a power is not.
-            format!("1e-{}", precision(limits)).parse().unwrap_or(f64::NAN)
-        };
+        resolution: f64 = |limits| limits.resolution();
     }
     methods {
         /// The real dtype that has these limits.
@@ -56,10 +52,6 @@ class_of_facts! {
             format!("finfo(min={min:e}, max={max:e}, eps={eps:e}, dtype={dtype})")
         }
     }
-}
-
-fn precision(limits: &Finfo) -> f64 {
-    (-limits.eps.log10()).floor()
 }
 
 /// Limits of an integer dtype, made by iinfo.

@@ -1,9 +1,9 @@
 //! Logic of elements.
 
 use pyo3::prelude::*;
+use usm_array::is_bitwise_of_integers;
 
 use super::super::arithmetic::{Binary, Unary};
-use super::super::operand::have_bits;
 use super::elementwise::{self, binary_functions, unary_functions};
 use super::operands;
 
@@ -39,7 +39,7 @@ macro_rules! bitwise_functions {
             out: Option<&Bound<'py, PyAny>>,
             order: &str,
         ) -> PyResult<Bound<'py, PyAny>> {
-            if have_bits(&operands::operand("x1", x1)?, &operands::operand("x2", x2)?) {
+            if is_bitwise_of_integers(&operands::operand("x1", x1)?, &operands::operand("x2", x2)?) {
                 return Binary::$operator.call(x1, x2, out, order);
             }
             elementwise::binary((x1, x2), out, order, |a, b| a.$name(b), |b, a| b.$name(a))

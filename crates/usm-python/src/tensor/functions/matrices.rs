@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use usm_array::{Indexing, UsmArray};
+use usm_array::{Indexing, UsmArray, Work};
 
 use super::operands::{self, Diagonal};
 use super::results;
@@ -22,7 +22,7 @@ use crate::objects::UsmNdarray;
 #[pyo3(signature = (x, /, *, k=Diagonal::MAIN), text_signature = "(x, /, *, k=0)")]
 pub(crate) fn tril(py: Python<'_>, x: &Bound<'_, PyAny>, k: Diagonal) -> PyResult<UsmNdarray> {
     let x = operands::array("x", x)?;
-    results::array(py, x.size_bytes(), move || x.tril(k.0))
+    results::array(py, Work::through(x.size_bytes()), move || x.tril(k.0))
 }
 
 /// triu(x, /, *, k=0)
@@ -38,7 +38,7 @@ pub(crate) fn tril(py: Python<'_>, x: &Bound<'_, PyAny>, k: Diagonal) -> PyResul
 #[pyo3(signature = (x, /, *, k=Diagonal::MAIN), text_signature = "(x, /, *, k=0)")]
 pub(crate) fn triu(py: Python<'_>, x: &Bound<'_, PyAny>, k: Diagonal) -> PyResult<UsmNdarray> {
     let x = operands::array("x", x)?;
-    results::array(py, x.size_bytes(), move || x.triu(k.0))
+    results::array(py, Work::through(x.size_bytes()), move || x.triu(k.0))
 }
 
 /// meshgrid(*arrays, indexing="xy")
@@ -61,8 +61,7 @@ pub(crate) fn meshgrid<'py>(
 ) -> PyResult<Bound<'py, PyTuple>> {
     let indexing = word("indexing", indexing, &[("xy", Indexing::Xy), ("ij", Indexing::Ij)])?;
     let arrays = operands::variadic("arrays", arrays)?;
-    let points = arrays.iter().fold(1_usize, |points, array| points.saturating_mul(array.size()));
-    let grids = results::run(py, points.saturating_mul(8 * arrays.len()), move || {
+    let grids = results::run(py, Work::of_meshgrid(&arrays), move || {
         UsmArray::meshgrid(&arrays.iter().collect::<Vec<_>>(), indexing, true)
     })?;
     results::tuple(py, grids)

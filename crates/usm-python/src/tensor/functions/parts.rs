@@ -1,7 +1,7 @@
 //! Parts of complex numbers, and their conjugates.
 
 use pyo3::prelude::*;
-use usm_array::{CopyOrder, UsmArray};
+use usm_array::{CopyOrder, UsmArray, Work};
 
 use super::super::arguments::copy_order;
 use super::elementwise::unary_functions;
@@ -76,7 +76,9 @@ fn part<'py>(
         return Ok(view.into_any());
     }
     let array = view.get().array().clone();
-    results::give(x.py(), out, array.size_bytes(), move || results::in_order(array.clone(), order, &[&array]))
+    results::give(x.py(), out, Work::through(array.size_bytes()), move || {
+        array.clone().in_order_of(order, &[&array])
+    })
 }
 
 /// The real parts of complex numbers, as a view; of other numbers the array itself.

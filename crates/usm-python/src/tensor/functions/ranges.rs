@@ -1,7 +1,7 @@
 //! Numbers at equal distances.
 
 use pyo3::prelude::*;
-use usm_array::Scalar;
+use usm_array::{CreateOptions, Scalar, Work};
 
 use super::create::{create, size};
 use super::operands;
@@ -37,10 +37,8 @@ pub(crate) fn arange(
         None => (Scalar::Int(0), first),
     };
     let step = step.map_or(Ok(Scalar::Int(1)), |step| operands::number("step", step))?;
-    let len = (real(stop) - real(start)) / real(step); // NaN and less than 0 become 0
-    create(py, (device, sycl_queue, usm_type), dtype, "C", len as usize, false, move |new| {
-        new.arange(start, stop, step)
-    })
+    let work = |new: &CreateOptions<'_>| Work::of_arange(new, start, stop, step);
+    create(py, (device, sycl_queue, usm_type), dtype, "C", work, move |new| new.arange(start, stop, step))
 }
 
 /// linspace(start, stop, /, num, *, dtype=None, device=None, endpoint=True, usm_type=None, sycl_queue=None)
@@ -69,18 +67,8 @@ pub(crate) fn linspace(
 ) -> PyResult<UsmNdarray> {
     let (start, stop) = (operands::number("start", start)?, operands::number("stop", stop)?);
     let num = size("num", num)?;
-    create(py, (device, sycl_queue, usm_type), dtype, "C", num, false, move |new| {
+    let work = |new: &CreateOptions<'_>| Work::of_new(new, num);
+    create(py, (device, sycl_queue, usm_type), dtype, "C", work, move |new| {
         new.linspace(start, stop, num, endpoint)
     })
-}
-
-/// Nearly the number.
-fn real(number: Scalar) -> f64 {
-    match number {
-        Scalar::Bool(value) => f64::from(u8::from(value)),
-        Scalar::Int(value) => value as f64,
-        Scalar::Float(value) => value,
-        Scalar::Complex(value) => value.re,
-        _ => f64::NAN,
-    }
 }

@@ -1,6 +1,7 @@
 //! Reductions along axes.
 
 use pyo3::prelude::*;
+use usm_array::Work;
 
 use super::{operands, results};
 use crate::objects::UsmNdarray;
@@ -24,7 +25,7 @@ pub(crate) fn all(
     keepdims: bool,
 ) -> PyResult<UsmNdarray> {
     let (x, axes) = (operands::array("x", x)?, operands::axes("axis", axis)?);
-    results::array(py, results::work_bytes([&x]), move || x.all(axes.as_deref(), keepdims))
+    results::array(py, Work::of_operands([&x]), move || x.all(axes.as_deref(), keepdims))
 }
 
 /// any(x, /, *, axis=None, keepdims=False)
@@ -46,7 +47,7 @@ pub(crate) fn any(
     keepdims: bool,
 ) -> PyResult<UsmNdarray> {
     let (x, axes) = (operands::array("x", x)?, operands::axes("axis", axis)?);
-    results::array(py, results::work_bytes([&x]), move || x.any(axes.as_deref(), keepdims))
+    results::array(py, Work::of_operands([&x]), move || x.any(axes.as_deref(), keepdims))
 }
 
 /// Reductions that can write to `out`, with their documentation.
@@ -62,7 +63,7 @@ macro_rules! reductions {
             out: Option<&Bound<'py, PyAny>>,
         ) -> PyResult<Bound<'py, PyAny>> {
             let (array, axes) = (operands::array("x", x)?, operands::axes("axis", axis)?);
-            results::give(x.py(), out, results::work_bytes([&array]), move || array.$name(axes.as_deref(), keepdims))
+            results::give(x.py(), out, Work::of_operands([&array]), move || array.$name(axes.as_deref(), keepdims))
         }
     )*};
 }
@@ -126,7 +127,7 @@ pub(crate) fn sum<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let (array, axes) = (operands::array("x", x)?, operands::axes("axis", axis)?);
     let dtype = operands::dtype("dtype", dtype)?;
-    results::give(x.py(), out, results::work_bytes([&array]), move || {
+    results::give(x.py(), out, Work::of_operands([&array]), move || {
         array.sum(axes.as_deref(), keepdims, dtype)
     })
 }

@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
+use usm_array::Work;
 
 use super::super::arguments::copy_order;
 use super::super::operand::same_queue;
@@ -23,7 +24,7 @@ use crate::objects::UsmNdarray;
 #[pyfunction]
 pub(crate) fn nonzero<'py>(arr: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
     let array = operands::array("arr", arr)?;
-    let indices = results::run(arr.py(), results::work_bytes([&array]), move || array.nonzero())?;
+    let indices = results::run(arr.py(), Work::of_operands([&array]), move || array.nonzero())?;
     results::tuple(arr.py(), indices)
 }
 
@@ -45,8 +46,8 @@ pub(crate) fn extract(
 ) -> PyResult<UsmNdarray> {
     let (condition, array) = (operands::array("condition", condition)?, operands::array("arr", arr)?);
     same_queue(&[("condition", Some(&condition)), ("arr", Some(&array))])?;
-    results::array(py, results::work_bytes([&array, &condition]), move || {
-        results::follow(array.extract(&condition)?, &[&condition, &array])
+    results::array(py, Work::of_operands([&array, &condition]), move || {
+        array.extract(&condition)?.in_kind_of(&[&condition, &array])
     })
 }
 
@@ -71,7 +72,7 @@ pub(crate) fn place(
     let (array, mask) = (operands::array("arr", arr)?, operands::array("mask", mask)?);
     let values = cast_value("vals", vals, &array)?;
     same_queue(&[("arr", Some(&array)), ("mask", Some(&mask)), ("vals", values.array())])?;
-    results::run(arr.py(), results::work_bytes([&array, &mask]), move || array.place(&mask, &values))
+    results::run(arr.py(), Work::of_operands([&array, &mask]), move || array.place(&mask, &values))
 }
 
 /// where(condition, x1, x2, /, *, order="K", out=None)
@@ -99,10 +100,9 @@ pub(crate) fn where_<'py>(
     let (condition, order) = (operands::array("condition", condition)?, copy_order(order)?);
     let (x1, x2) = (operands::operand("x1", x1)?, operands::operand("x2", x2)?);
     same_queue(&[("condition", Some(&condition)), ("x1", x1.array()), ("x2", x2.array())])?;
-    let work = results::work_bytes(results::arrays([Some(&condition), x1.array(), x2.array()]));
+    let work = Work::of_operands(results::arrays([Some(&condition), x1.array(), x2.array()]));
     results::give(py, out, work, move || {
         let arrays = results::arrays([Some(&condition), x1.array(), x2.array()]);
-        let chosen = results::follow(usm_array::where_(&condition, &x1, &x2)?, &arrays)?;
-        results::in_order(chosen, order, &arrays)
+        usm_array::where_(&condition, &x1, &x2)?.in_kind_of(&arrays)?.in_order_of(order, &arrays)
     })
 }

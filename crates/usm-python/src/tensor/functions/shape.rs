@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use usm_array::{CopyMode, UsmArray};
+use usm_array::{CopyMode, UsmArray, Work};
 
 use super::super::arguments;
 use super::super::arguments::copy_mode;
@@ -40,7 +40,7 @@ pub(crate) fn reshape(
         return Ok(UsmNdarray::from_array(view));
     }
     let x = x.into_array();
-    results::array(py, results::copied_bytes([&x]), move || x.reshape(&shape, order, mode))
+    results::array(py, Work::of_copies([&x]), move || x.reshape(&shape, order, mode))
 }
 
 /// broadcast_to(x, /, shape)

@@ -1,7 +1,7 @@
 //! Elements by integers along an axis.
 
 use pyo3::prelude::*;
-use usm_array::UsmArray;
+use usm_array::{UsmArray, Work};
 
 use super::super::operand::{NumberOrArray, same_queue};
 use super::operands;
@@ -34,11 +34,12 @@ pub(crate) fn take<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let array = operands::array("x", x)?;
     let indices = operands::places("indices", indices, &array)?;
-    let (axis, mode) = (only_axis(&array, operands::axis("axis", axis)?)?, operands::mode(mode)?);
+    let axis = array.only_axis(operands::axis("axis", axis)?).or_raise()?;
+    let mode = operands::mode(mode)?;
     same_queue(&[("x", Some(&array)), ("indices", Some(&indices))])?;
-    let work = results::work_bytes([&array, &indices]);
+    let work = Work::of_operands([&array, &indices]);
     results::give(x.py(), out, work, move || {
-        results::follow(array.take(&indices, axis, mode)?, &[&array, &indices])
+        array.take(&indices, axis, mode)?.in_kind_of(&[&array, &indices])
     })
 }
 
@@ -65,10 +66,11 @@ pub(crate) fn put(
 ) -> PyResult<()> {
     let array = operands::array("x", x)?;
     let indices = operands::places("indices", indices, &array)?;
-    let (axis, mode) = (only_axis(&array, operands::axis("axis", axis)?)?, operands::mode(mode)?);
+    let axis = array.only_axis(operands::axis("axis", axis)?).or_raise()?;
+    let mode = operands::mode(mode)?;
     let values = cast_value("vals", vals, &array)?;
     check_queues(&array, &indices, &values)?;
-    results::run(x.py(), results::work_bytes([&array, &indices]), move || match axis {
+    results::run(x.py(), Work::of_operands([&array, &indices]), move || match axis {
         Some(axis) => array.put_on_axis(&indices, &values, axis, mode),
         None => array.put(&indices, &values, mode),
     })
@@ -99,8 +101,8 @@ pub(crate) fn take_along_axis(
     let indices = operands::places("indices", indices, &array)?;
     let mode = operands::mode(mode)?;
     same_queue(&[("x", Some(&array)), ("indices", Some(&indices))])?;
-    results::array(py, results::work_bytes([&array, &indices]), move || {
-        results::follow(array.take_along_axis(&indices, Some(axis), mode)?, &[&array, &indices])
+    results::array(py, Work::of_operands([&array, &indices]), move || {
+        array.take_along_axis(&indices, Some(axis), mode)?.in_kind_of(&[&array, &indices])
     })
 }
 
@@ -130,7 +132,7 @@ pub(crate) fn put_along_axis(
     let indices = operands::places("indices", indices, &array)?;
     let (mode, values) = (operands::mode(mode)?, cast_value("vals", vals, &array)?);
     check_queues(&array, &indices, &values)?;
-    results::run(x.py(), results::work_bytes([&array, &indices]), move || {
+    results::run(x.py(), Work::of_operands([&array, &indices]), move || {
         array.put_along_axis(&indices, &values, Some(axis), mode)
     })
 }
@@ -149,14 +151,4 @@ pub(super) fn cast_value(
 
 fn check_queues(array: &UsmArray, indices: &UsmArray, values: &NumberOrArray) -> PyResult<()> {
     same_queue(&[("x", Some(array)), ("indices", Some(indices)), ("vals", values.array())])
-}
-
-/// Without an axis that of an array of one. An array without axes has one element, at place 0 of axis 0.
-fn only_axis(array: &UsmArray, axis: Option<isize>) -> PyResult<Option<isize>> {
-    match (array.ndim(), axis) {
-        (0, Some(0) | None) => Ok(None),
-        (1, None) => Ok(Some(0)),
-        (ndim, None) => Err(value_error!("axis: found None, allowed is one of {ndim} axes")),
-        (_, axis) => Ok(axis),
-    }
 }

@@ -98,7 +98,7 @@ macro_rules! as_slice {
 as_slice!(() Vec<N>, () &[N], (const LEN: usize) [N; LEN]);
 
 /// Appends an element without giving up where there is no memory.
-pub(super) fn push<T: Element>(elements: &mut Vec<T>, element: T) -> Result<()> {
+pub(in crate::create) fn push<T: Element>(elements: &mut Vec<T>, element: T) -> Result<()> {
     if elements.len() == elements.capacity() {
         let more = elements.len().max(16);
         let len_bytes = (elements.len() + more).saturating_mul(size_of::<T>());
