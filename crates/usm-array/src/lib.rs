@@ -33,7 +33,7 @@
 //! | `shape`, `strides`, `offset`, `flags` | [`Layout`], in elements; [`UsmArray::is_c_contiguous`], [`UsmArray::is_writable`], … |
 //! | a Python number | [`Scalar`] |
 //! | `a[1:, ..., None, -1]` | [`UsmArray::slice`] with [`SliceItems`], such as `(1.., -1)`: always a view |
-//! | `a[[2, 0], mask]`, `a[index] = b` | [`UsmArray::get_index`], [`UsmArray::set_index`] with [`Index`]es |
+//! | `a[[2, 0], mask]`, `a[index] = b` | [`UsmArray::get_index`], [`UsmArray::set_index`] with [`IndexItem`]s |
 //! | `a[...] = b`, `copyto(casting=)` | [`UsmArray::assign`], [`UsmArray::assign_cast`] with a [`Casting`] |
 //! | `take(mode=)`, `put`, `nonzero`, `extract`, `place`, `where` | methods of [`UsmArray`] with an [`IndexMode`]; [`where_`] |
 //! | `a.T`, `moveaxis`, `squeeze`, `flip`, `diagonal`, `real`, `view(dtype)`, … | methods of [`UsmArray`], the last one is [`reinterpret`](UsmArray::reinterpret) |
@@ -91,7 +91,7 @@ pub use dtype::{
 };
 pub use error::{CreateError, Error, IndexError, ManipulateError, Result};
 pub use half;
-pub use index::{Index, IndexMode, where_};
+pub use index::{IndexItem, IndexMode, where_};
 pub use interface::VERSION as INTERFACE_VERSION;
 pub use interface::{
     ByteSpan, CUDA_INTERFACE_VERSION, CudaArrayInterface, InterfaceError, InterfaceRef, UsmArrayInterface,
