@@ -17,9 +17,9 @@
 //! let queue = runtime.default_queue(runtime.host_device())?;
 //!
 //! let array = UsmArray::zeros(&queue, UsmKind::Shared, &[2, 3], usm_array::Dtype::F32)?;
-//! array.view_mut::<f32>()?.set(&[1, 2], 7.0)?;
+//! array.view_mut::<f32>()?[[1, 2]] = 7.0;
 //!
-//! let row = array.slice((-1,))?;
+//! let row = array.slice(-1)?;
 //! assert_eq!(row.to_vec::<f32>()?, [0.0, 0.0, 7.0]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -29,10 +29,11 @@
 //! | NumPy and the array API | here |
 //! |---|---|
 //! | `ndarray` | [`UsmArray`], whose dtype is known at run time; [`ArrayView`] and [`ArrayViewMut`], typed looks at one that host code reaches |
+//! | an array of one dtype | [`TypedArray`], which gives `&[T]` and `&mut [T]` |
 //! | `dtype`, `dtype.type` | [`Dtype`], [`Element`]; [`dispatch!`] gets from one to the other |
 //! | `shape`, `strides`, `offset`, `flags` | [`Layout`], in elements; [`UsmArray::is_c_contiguous`], [`UsmArray::is_writable`], … |
 //! | a Python number | [`Scalar`] |
-//! | `a[1:, ..., None, -1]` | [`UsmArray::slice`] with [`SliceItems`], such as `(1.., -1)`: always a view |
+//! | `a[1:]`, `a[1:, ..., None, ::-1]` | [`UsmArray::slice`] with [`SliceItems`], such as `1..` or [`s![1.., ..., NewAxis, ..;-1]`](s): always a view |
 //! | `a[[2, 0], mask]`, `a[index] = b` | [`UsmArray::get_index`], [`UsmArray::set_index`] with [`IndexItem`]s |
 //! | `a[...] = b`, `copyto(casting=)` | [`UsmArray::assign`], [`UsmArray::assign_cast`] with a [`Casting`] |
 //! | `take(mode=)`, `put`, `nonzero`, `extract`, `place`, `where` | methods of [`UsmArray`] with an [`IndexMode`]; [`where_`] |
@@ -51,7 +52,7 @@
 //! | `__dlpack__`, `from_dlpack`; an interface dictionary | [`dlpack`]; [`UsmArrayInterface`] |
 //!
 //! # Architecture
-//! Arrows point to what is used: `ops`, `print`, `index`, `create`, `manipulate`, `dlpack` → `copy` → `view` → `array` → `error` →
+//! Arrows point to what is used: `typed` → `create`; `ops`, `print`, `index`, `create`, `manipulate`, `dlpack` → `copy` → `view` → `array` → `error` →
 //! `layout`, `interface`, `scalar` → `dtype`; `abi` has the C structs of DLPack; `svg` draws a `layout`.
 //! Everything that is arithmetic is safe code and is done before memory is touched: `layout` and
 //! `interface` have no unsafe code at all, nor have `print` and `svg`. Memory is touched in `copy` and `view`, through
@@ -79,6 +80,7 @@ mod print;
 mod scalar;
 #[cfg(feature = "svg")]
 mod svg;
+mod typed;
 mod view;
 
 pub use array::{ArrayOrScalar, BufferSource, UsmArray, UsmArrayBuilder};
@@ -99,28 +101,23 @@ pub use interface::{
 };
 pub use layout::{
     Axes, CopyOrder, Extent, Layout, LayoutError, MAX_NDIM, Offsets, Order, Overlap, SliceItem, SliceItems,
-    StridedBytes, broadcast_layouts, broadcast_shapes,
+    SliceRange, StridedBytes, broadcast_layouts, broadcast_shapes,
 };
 pub use manipulate::{Repeats, coerced_kind};
+/// The crate `ndarray` 0.17, whose views the feature `ndarray` converts from and to.
+#[cfg(feature = "ndarray")]
+pub use ndarray;
 pub use num_complex;
 pub use ops::Tolerance;
 pub use print::{FloatMode, PrintOptions, Sign};
 pub use scalar::Scalar;
 #[cfg(feature = "svg")]
 pub use svg::layout_svg;
+pub use typed::{SliceReadGuard, SliceWriteGuard, TypedArray};
 pub use usm_memory;
 pub use usm_memory::usm_core;
 pub use usm_memory::usm_core::bulk::{num_threads, set_num_threads};
-pub use view::{ArrayView, ArrayViewMut, ElementIndex, IndexedIter, Iter, ParIter, SubViews};
-
-// Arrays and their views go wherever threads need them.
-const _: () = {
-    const fn can_be_shared<T: Send + Sync>() {}
-    can_be_shared::<UsmArray>();
-    can_be_shared::<ArrayView<'_, f64>>();
-    can_be_shared::<ArrayViewMut<'_, f64>>();
-    can_be_shared::<Error>();
-};
+pub use view::{ArrayView, ArrayViewMut, ElementIndex, IndexedIter, Iter, IterMut, ParIter, SubViews};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -24,6 +24,8 @@
 //! | `reinterpret.rs` | the same bytes as elements of another size |
 //! | `overlap/` | whether two layouts, or two indices of one, share an element |
 //! | `offsets.rs` | from indices to displacements, one or all of them |
+//! | `runs.rs` | all displacements in row-major order, as runs at one distance |
+//! | `items.rs` | how Rust code writes index expressions, with the macro `s!` |
 
 mod axes;
 mod axis_order;
@@ -44,6 +46,7 @@ mod packed;
 mod pieces;
 mod reinterpret;
 mod reshape;
+mod runs;
 mod slice;
 mod unit_axes;
 mod windows;
@@ -55,11 +58,12 @@ pub use error::LayoutError;
 pub(crate) use error::allowed_indices;
 pub use extent::Extent;
 pub(crate) use inner::unravel;
-pub use items::SliceItems;
+pub use items::{SliceItems, SliceRange};
 pub(crate) use normalise::{normalise_axes, normalise_axis};
 pub use offsets::Offsets;
 pub use overlap::{Overlap, StridedBytes};
 pub use packed::CopyOrder;
+pub(crate) use runs::{Run, Runs};
 pub use slice::SliceItem;
 
 use crate::dtype::Dtype;
