@@ -17,9 +17,9 @@
 //! let queue = runtime.default_queue(runtime.host_device())?;
 //!
 //! let array = UsmArray::zeros(&queue, UsmKind::Shared, &[2, 3], usm_array::Dtype::F32)?;
-//! array.view_mut::<f32>()?.set(&[1, 2], 7.0)?;
+//! array.view_mut::<f32>()?[[1, 2]] = 7.0;
 //!
-//! let row = array.slice((-1,))?;
+//! let row = array.slice(-1)?;
 //! assert_eq!(row.to_vec::<f32>()?, [0.0, 0.0, 7.0]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -29,11 +29,12 @@
 //! | NumPy and the array API | here |
 //! |---|---|
 //! | `ndarray` | [`UsmArray`], whose dtype is known at run time; [`ArrayView`] and [`ArrayViewMut`], typed looks at one that host code reaches |
+//! | an array of one dtype | [`TypedArray`], which gives `&[T]` and `&mut [T]` |
 //! | `dtype`, `dtype.type` | [`Dtype`], [`Element`]; [`dispatch!`] gets from one to the other |
 //! | `shape`, `strides`, `offset`, `flags` | [`Layout`], in elements; [`UsmArray::is_c_contiguous`], [`UsmArray::is_writable`], … |
 //! | a Python number | [`Scalar`] |
-//! | `a[1:, ..., None, -1]` | [`UsmArray::slice`] with [`SliceItems`], such as `(1.., -1)`: always a view |
-//! | `a[[2, 0], mask]`, `a[index] = b` | [`UsmArray::get_index`], [`UsmArray::set_index`] with [`Index`]es |
+//! | `a[1:]`, `a[1:, ..., None, ::-1]` | [`UsmArray::slice`] with [`SliceItems`], such as `1..` or [`s![1.., ..., NewAxis, ..;-1]`](s): always a view |
+//! | `a[[2, 0], mask]`, `a[index] = b` | [`UsmArray::get_index`], [`UsmArray::set_index`] with [`IndexItem`]s |
 //! | `a[...] = b`, `copyto(casting=)` | [`UsmArray::assign`], [`UsmArray::assign_cast`] with a [`Casting`] |
 //! | `take(mode=)`, `put`, `nonzero`, `extract`, `place`, `where` | methods of [`UsmArray`] with an [`IndexMode`]; [`where_`] |
 //! | `a.T`, `moveaxis`, `squeeze`, `flip`, `diagonal`, `real`, `view(dtype)`, … | methods of [`UsmArray`], the last one is [`reinterpret`](UsmArray::reinterpret) |
@@ -51,7 +52,7 @@
 //! | `__dlpack__`, `from_dlpack`; an interface dictionary | [`dlpack`]; [`UsmArrayInterface`] |
 //!
 //! # Architecture
-//! Arrows point to what is used: `work` → `ops`, `print`, `index`, `create`, `manipulate`, `dlpack` → `copy` → `view` → `array` → `error` →
+//! Arrows point to what is used: `work`, `typed` → `ops`, `print`, `index`, `create`, `manipulate`, `dlpack` → `copy` → `view` → `array` → `error` →
 //! `layout`, `interface`, `scalar` → `dtype`; `abi` has the C structs of DLPack; `svg` draws a `layout`.
 //! Everything that is arithmetic is safe code and is done before memory is touched: `layout` and
 //! `interface` have no unsafe code at all, nor have `print` and `svg`. Memory is touched in `copy` and `view`, through
@@ -79,6 +80,7 @@ mod print;
 mod scalar;
 #[cfg(feature = "svg")]
 mod svg;
+mod typed;
 mod view;
 mod work;
 
@@ -95,7 +97,7 @@ pub use dtype::{
 };
 pub use error::{CreateError, Error, IndexError, ManipulateError, Result};
 pub use half;
-pub use index::{Index, IndexMode, where_};
+pub use index::{IndexItem, IndexMode, where_};
 pub use interface::VERSION as INTERFACE_VERSION;
 pub use interface::{
     ByteSpan, CUDA_INTERFACE_VERSION, CudaArrayInterface, InterfaceError, InterfaceRef, UsmArrayInterface,
@@ -103,19 +105,23 @@ pub use interface::{
 };
 pub use layout::{
     Axes, CopyOrder, Extent, Layout, LayoutError, MAX_NDIM, Offsets, Order, Overlap, SliceItem, SliceItems,
-    StridedBytes, broadcast_layouts, broadcast_shapes, product_shape, unravel,
+    SliceRange, StridedBytes, broadcast_layouts, broadcast_shapes, product_shape, unravel,
 };
 pub use manipulate::{Reach, Repeats, coerced_kind, common_order};
+/// The crate `ndarray` 0.17, whose views the feature `ndarray` converts from and to.
+#[cfg(feature = "ndarray")]
+pub use ndarray;
 pub use num_complex;
 pub use ops::{Tolerance, is_bitwise_of_integers};
 pub use print::{FloatMode, PrintOptions, Sign};
 pub use scalar::Scalar;
 #[cfg(feature = "svg")]
 pub use svg::layout_svg;
+pub use typed::{SliceReadGuard, SliceWriteGuard, TypedArray};
 pub use usm_memory;
 pub use usm_memory::usm_core;
 pub use usm_memory::usm_core::bulk::{num_threads, set_num_threads};
-pub use view::{ArrayView, ArrayViewMut, ElementIndex, IndexedIter, Iter, ParIter, SubViews};
+pub use view::{ArrayView, ArrayViewMut, ElementIndex, IndexedIter, Iter, IterMut, ParIter, SubViews};
 pub use work::{Cost, Work};
 
 // Arrays and their views go wherever threads need them.

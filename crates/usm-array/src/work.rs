@@ -10,7 +10,7 @@ use crate::array::{ArrayOrScalar, UsmArray};
 use crate::copy::{Conversion, CopyMode};
 use crate::create::{CreateOptions, HostElements, LikeOptions, NestedElements, Numbers};
 use crate::dtype::Dtype;
-use crate::index::Index;
+use crate::index::IndexItem;
 use crate::layout::SliceItem;
 use crate::manipulate::Repeats;
 use crate::scalar::Scalar;
@@ -188,9 +188,9 @@ impl Work {
 
     /// [`UsmArray::get_index`] or [`UsmArray::set_index`].
     #[must_use]
-    pub fn of_index<'a>(array: &UsmArray, indices: impl Iterator<Item = Index<'a>> + Clone) -> Self {
+    pub fn of_index<'a>(array: &UsmArray, indices: impl Iterator<Item = IndexItem<'a>> + Clone) -> Self {
         let of_indices = indices.clone().map(|index| match index {
-            Index::Array(array) => bytes_here(array),
+            IndexItem::Array(array) => bytes_here(array),
             _ => 0,
         });
         let most = Self::through(of_indices.fold(bytes_here(array), usize::max));
@@ -199,7 +199,7 @@ impl Work {
         }
         let basic: Option<Vec<SliceItem>> = indices
             .map(|index| match index {
-                Index::Basic(item) => Some(item),
+                IndexItem::Basic(item) => Some(item),
                 _ => None,
             })
             .collect();
@@ -397,10 +397,10 @@ mod tests {
     #[test]
     fn an_index_costs_its_view_only_where_nothing_else_is_large() {
         let array = bytes(UsmKind::Shared, 16 << 20);
-        let first = [Index::Basic(SliceItem::between(0, 16))];
+        let first = [IndexItem::Basic(SliceItem::between(0, 16))];
         assert_eq!(Work::of_index(&array, first.into_iter()).cost(), Cost::Short);
-        assert_eq!(Work::of_index(&array, [Index::from(&array)].into_iter()).cost(), Cost::Long);
-        assert_eq!(Work::of_index(&array, [Index::FULL].into_iter()).cost(), Cost::Long);
+        assert_eq!(Work::of_index(&array, [IndexItem::from(&array)].into_iter()).cost(), Cost::Long);
+        assert_eq!(Work::of_index(&array, [IndexItem::FULL].into_iter()).cost(), Cost::Long);
     }
 
     #[test]

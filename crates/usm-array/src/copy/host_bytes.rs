@@ -10,7 +10,7 @@ use crate::array::{UsmArray, check_bounds};
 use crate::dtype::{Dtype, Element};
 use crate::error::{Error, Result};
 use crate::layout::{Layout, Order};
-use crate::view::{bytes_of_mut, zeroed_vec};
+use crate::view::{bytes_of, bytes_of_mut, zeroed_vec};
 
 impl UsmArray {
     /// The elements in row-major order, copied to the host.
@@ -20,12 +20,70 @@ impl UsmArray {
     /// - [`Error::OutOfHostMemory`]: no memory for the elements
     /// - [`Error::Memory`]: the memory is borrowed for writing, or the runtime failed
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
-        if T::DTYPE != self.dtype() {
-            return Err(Error::DtypeMismatch { found: self.dtype(), expected: T::DTYPE });
-        }
+        self.check_element::<T>()?;
         let mut elements = zeroed_vec::<T>(self.size())?;
         self.copy_to_host_contiguous(bytes_of_mut(&mut elements))?;
         Ok(elements)
+    }
+
+    /// Copies the elements in row-major order to a slice, whatever the kind of memory.
+    ///
+    /// ```
+    /// # use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
+    /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2, 2], &[1_u8, 2, 3, 4])?;
+    /// let mut elements = [0_u8; 4];
+    /// array.transpose().copy_to_slice(&mut elements)?;
+    /// assert_eq!(elements, [1, 3, 2, 4]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// - [`Error::LengthMismatch`]: not as many elements as [`UsmArray::size`]
+    /// - the errors of [`UsmArray::to_vec`]
+    pub fn copy_to_slice<T: Element>(&self, elements: &mut [T]) -> Result<()> {
+        self.check_element::<T>()?;
+        self.check_len(elements.len())?;
+        self.copy_to_host_contiguous(bytes_of_mut(elements))
+    }
+
+    /// Changes the elements, in row-major order, to the elements of a slice, whatever the kind of memory.
+    ///
+    /// ```
+    /// # use usm_array::{Dtype, UsmArray, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
+    /// let array = UsmArray::zeros(&queue, UsmKind::Device, &[2, 2], Dtype::U8)?;
+    /// array.transpose().copy_from_slice(&[1_u8, 2, 3, 4])?;
+    /// assert_eq!(array.to_vec::<u8>()?, [1, 3, 2, 4]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// - [`Error::DtypeMismatch`]: the elements are no `T`
+    /// - [`Error::LengthMismatch`]: not as many elements as [`UsmArray::size`]
+    /// - [`Error::ReadOnly`]: the array is read-only
+    /// - [`Error::OutOfHostMemory`]: no memory to put elements in their places in
+    /// - [`Error::Memory`]: the memory is borrowed, or the runtime failed
+    pub fn copy_from_slice<T: Element>(&self, elements: &[T]) -> Result<()> {
+        self.check_element::<T>()?;
+        self.check_len(elements.len())?;
+        self.copy_from_host_contiguous(bytes_of(elements))
+    }
+
+    fn check_element<T: Element>(&self) -> Result<()> {
+        match T::DTYPE == self.dtype() {
+            true => Ok(()),
+            false => Err(Error::DtypeMismatch { found: self.dtype(), expected: T::DTYPE }),
+        }
+    }
+
+    fn check_len(&self, found: usize) -> Result<()> {
+        match self.size() {
+            expected if expected == found => Ok(()),
+            expected => {
+                Err(Error::LengthMismatch { found, expected, unit: "elements", shape: self.shape().to_vec() })
+            }
+        }
     }
 
     /// The elements in row-major order, as bytes of the host without gaps.

@@ -72,7 +72,7 @@ impl UsmArray {
     /// use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
     ///
     /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
-    /// let squares = UsmArray::from_iter(&queue, UsmKind::Device, (0..4).map(|i| i * i))?;
+    /// let squares = UsmArray::from_iter_in(&queue, UsmKind::Device, (0..4).map(|i| i * i))?;
     /// assert_eq!(squares.to_vec::<i32>()?, [0, 1, 4, 9]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -80,7 +80,7 @@ impl UsmArray {
     /// # Errors
     /// - [`Error::OutOfHostMemory`]: no memory to collect the elements in
     /// - the errors of [`UsmArray::from_slice`]
-    pub fn from_iter<T: Element>(
+    pub fn from_iter_in<T: Element>(
         queue: &Queue,
         kind: UsmKind,
         elements: impl IntoIterator<Item = T>,

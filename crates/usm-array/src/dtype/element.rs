@@ -21,13 +21,35 @@ mod sealed {
 ///    `DTYPE.align_bytes()`.
 /// 2. Every pattern of bytes is a valid value.
 /// 3. There is no padding: every byte of a value is initialised.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no element type of arrays",
+    label = "not the Rust type of a `Dtype`",
+    note = "write a value or a type argument of an element type: `Bool8` for booleans, `i8` to `i64`, `u8` to `u64`, `f16` to `f64`, \
+            `Complex<f32>`, `Complex<f64>`, `bf16`, `F8E4M3Fn` and related types",
+    note = "`fill_scalar` and `Scalar` take values whose type is known at run time only"
+)]
 pub unsafe trait Element: sealed::Sealed + Copy + Debug + PartialEq + Send + Sync + 'static {
     /// The dtype of arrays of these elements.
     const DTYPE: Dtype;
 }
 
 macro_rules! element {
-    ($($type:ty => $dtype:ident),* $(,)?) => {$(
+    ($($type:ty => $dtype:ident),* $(,)?) => {
+        impl Dtype {
+            /// The Rust type of elements, as it is written in Rust.
+            ///
+            /// ```
+            /// use usm_array::Dtype;
+            ///
+            /// assert_eq!(Dtype::F32.rust_type(), "f32");
+            /// assert_eq!(Dtype::Bool.rust_type(), "Bool8");
+            /// ```
+            #[must_use]
+            pub const fn rust_type(self) -> &'static str {
+                match self { $(Self::$dtype => stringify!($type)),* }
+            }
+        }
+        $(
         impl sealed::Sealed for $type {}
 
         // Promise 1, checked by the compiler.

@@ -169,7 +169,10 @@ pub enum Error {
         buffer_address: usize,
     },
     /// Elements of another type than the requested one.
-    #[error("found elements of {found}, allowed is {expected}")]
+    #[error(
+        "found elements of {found}, allowed is {expected}; the Rust type of {found} is {}",
+        found.rust_type()
+    )]
     DtypeMismatch {
         /// Element type of the operand
         found: Dtype,
@@ -257,6 +260,25 @@ pub enum Error {
         shape: Vec<usize>,
         /// The strides, in elements
         strides: Vec<isize>,
+    },
+    /// A slice of elements that do not follow each other in row-major order.
+    #[error(
+        "shape {shape:?} with strides {strides:?}, allowed are C-contiguous arrays; `view` takes any strides, `copy` makes a \
+         contiguous array"
+    )]
+    NotContiguous {
+        /// The shape
+        shape: Vec<usize>,
+        /// The strides, in elements
+        strides: Vec<isize>,
+    },
+    /// A view with a fixed number of axes.
+    #[error("found {found} axes, allowed are {expected}")]
+    AxisCount {
+        /// Axes of the operand
+        found: usize,
+        /// Axes that the type has
+        expected: usize,
     },
     /// Writing to a read-only array.
     #[error("array is read-only, allowed is writing to a copy of it")]

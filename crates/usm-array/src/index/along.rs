@@ -2,7 +2,7 @@
 
 use super::device::DevicePlan;
 use super::read::integer_array;
-use super::{Index, IndexMode, Plan, Values};
+use super::{IndexItem, IndexMode, Plan, Values};
 use crate::array::{ArrayOrScalar, UsmArray};
 use crate::error::{IndexError, Result};
 use crate::layout::{Layout, Order, broadcast_shapes, normalise_axis};
@@ -14,11 +14,11 @@ impl UsmArray {
     /// row-major order are one.
     ///
     /// ```
-    /// use usm_array::{Index, IndexMode, UsmArray, usm_core::{Runtime, UsmKind}};
+    /// use usm_array::{IndexItem, IndexMode, UsmArray, usm_core::{Runtime, UsmKind}};
     ///
     /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2, 3], &[1_i32, 2, 3, 4, 5, 6])?;
-    /// let indices = Index::Integers { values: &[2, 0], shape: Some(&[2, 1]) };
+    /// let indices = IndexItem::Integers { values: &[2, 0], shape: Some(&[2, 1]) };
     /// assert_eq!(array.take_along_axis(indices, Some(1), IndexMode::Raise)?.to_vec::<i32>()?, [3, 4]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -30,7 +30,7 @@ impl UsmArray {
     /// - the others of [`get_index`](Self::get_index)
     pub fn take_along_axis<'a>(
         &self,
-        indices: impl Into<Index<'a>>,
+        indices: impl Into<IndexItem<'a>>,
         axis: Option<isize>,
         mode: IndexMode,
     ) -> Result<Self> {
@@ -47,11 +47,11 @@ impl UsmArray {
     /// [`set_index`](Self::set_index); the last of several values for one element wins.
     ///
     /// ```
-    /// use usm_array::{Index, IndexMode, Scalar, UsmArray, usm_core::{Runtime, UsmKind}};
+    /// use usm_array::{IndexItem, IndexMode, Scalar, UsmArray, usm_core::{Runtime, UsmKind}};
     ///
     /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2, 2], &[1_i32, 2, 3, 4])?;
-    /// let indices = Index::Integers { values: &[1, 0], shape: Some(&[2, 1]) };
+    /// let indices = IndexItem::Integers { values: &[1, 0], shape: Some(&[2, 1]) };
     /// array.put_along_axis(indices, Scalar::Int(9), Some(-1), IndexMode::Raise)?;
     /// assert_eq!(array.to_vec::<i32>()?, [1, 9, 9, 4]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -62,7 +62,7 @@ impl UsmArray {
     /// - the errors of [`take_along_axis`](Self::take_along_axis) and [`set_index`](Self::set_index)
     pub fn put_along_axis<'a, 'b>(
         &self,
-        indices: impl Into<Index<'a>>,
+        indices: impl Into<IndexItem<'a>>,
         values: impl Into<ArrayOrScalar<'b>>,
         axis: Option<isize>,
         mode: IndexMode,
@@ -80,7 +80,7 @@ impl UsmArray {
 
     fn along_device_plan(
         &self,
-        index: &Index<'_>,
+        index: &IndexItem<'_>,
         axis: Option<isize>,
         mode: IndexMode,
     ) -> Result<Option<DevicePlan>> {
@@ -92,7 +92,7 @@ impl UsmArray {
         }
     }
 
-    fn along_plan(&self, index: &Index<'_>, axis: Option<isize>, mode: IndexMode) -> Result<Plan> {
+    fn along_plan(&self, index: &IndexItem<'_>, axis: Option<isize>, mode: IndexMode) -> Result<Plan> {
         let indices = integer_array(index)?;
         let expected = if axis.is_some() { self.ndim() } else { 1 };
         if indices.shape.len() != expected {

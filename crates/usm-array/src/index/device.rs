@@ -9,7 +9,7 @@ use super::given::{PickedValue, copied, operand, overlap, value_for};
 use super::mask::Mask;
 use super::read::IndexArray;
 use super::resolve::{Picks, Sides, common_shape};
-use super::{Index, IndexMode};
+use super::{IndexItem, IndexMode};
 use crate::array::{ArrayOrScalar, UsmArray};
 use crate::copy::CopyMode;
 use crate::dtype::Dtype;
@@ -46,7 +46,7 @@ impl IndexedPlaces {
         size: usize,
         mode: IndexMode,
     ) -> Result<Self> {
-        if let Index::Array(given) = index.index
+        if let IndexItem::Array(given) = index.index
             && !given.is_host_reachable()
         {
             let index = operand(given, array, true)?;
@@ -60,7 +60,7 @@ impl IndexedPlaces {
 
     /// The places where a mask is true, in row-major order.
     fn mask(array: &UsmArray, index: &IndexArray<'_>) -> Result<Self> {
-        if let Index::Array(given) = index.index
+        if let IndexItem::Array(given) = index.index
             && given.queue() == array.queue()
             && let Some(mask) = Mask::of(given)?
             && let Some(index) = mask.places()?
@@ -287,7 +287,7 @@ impl UsmArray {
             return Ok(None);
         }
         let mask = mask.astype(Dtype::Bool, CopyMode::IfNeeded)?;
-        let Some(index) = IndexArray::new(&Index::Array(&mask))? else { return Ok(None) };
+        let Some(index) = IndexArray::new(&IndexItem::Array(&mask))? else { return Ok(None) };
         let places = IndexedPlaces::mask(self, &index)?;
         let shape = [places.count()];
         let part = Part::new(places, &shape, self.shape(), self.strides());
@@ -586,7 +586,7 @@ mod tests {
         assert!(is_for_kernels(&array));
         let plan = |indices: &[i64], axis| {
             let index = UsmArray::from_slice(&queue, UsmKind::Device, &[indices.len()], indices).unwrap();
-            let index = Index::Array(&index);
+            let index = IndexItem::Array(&index);
             array.device_axis_plan(&integer_array(&index).unwrap(), axis, IndexMode::Raise).unwrap().unwrap()
         };
         assert_eq!(plan(&[2, -1, 0], Some(1)).gather().unwrap().unwrap().shape(), [3, 3]);
@@ -601,7 +601,7 @@ mod tests {
         let mask = array.equal(1.0).unwrap();
         assert!(array.device_mask_plan(&mask).unwrap().unwrap().gather().unwrap().is_some());
         let along = UsmArray::from_slice(&queue, UsmKind::Device, &[1, 2], &[0_u8, 3]).unwrap();
-        let along = integer_array(&Index::Array(&along)).unwrap().shape;
+        let along = integer_array(&IndexItem::Array(&along)).unwrap().shape;
         assert_eq!(along, [1, 2]);
     }
 
@@ -612,7 +612,7 @@ mod tests {
         assert!(is_for_kernels(&array));
         for (columns, loops) in [(8, [1, 2]), (4, [1, 2]), (6, [3, 2]), (7, [7, 2])] {
             let part = array.slice((.., 0..columns)).unwrap();
-            let index = Index::Integers { values: &[2, 0], shape: None };
+            let index = IndexItem::Integers { values: &[2, 0], shape: None };
             let plan = part.device_axis_plan(&integer_array(&index).unwrap(), Some(0), IndexMode::Raise);
             let plan = plan.unwrap().unwrap();
             let result = UsmArray::empty(&queue, UsmKind::Device, &plan.shape(), Dtype::U16).unwrap();

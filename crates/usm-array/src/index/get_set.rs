@@ -2,7 +2,7 @@
 
 use super::mask::Masked;
 use super::resolve::{Resolved, resolve};
-use super::{Index, Values};
+use super::{IndexItem, Values};
 use crate::array::{ArrayOrScalar, UsmArray};
 use crate::dtype::{Casting, Dtype};
 use crate::error::Result;
@@ -18,12 +18,12 @@ impl UsmArray {
     /// Each integer must be inside its axis, also where NumPy does not look because the result has no elements.
     ///
     /// ```
-    /// use usm_array::{Index, UsmArray, usm_core::{Runtime, UsmKind}};
+    /// use usm_array::{IndexItem, UsmArray, usm_core::{Runtime, UsmKind}};
     ///
     /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2, 3], &[1_i32, 2, 3, 4, 5, 6])?;
     /// // array[:, [2, 0]]
-    /// let columns = array.get_index(&[Index::FULL, (&[2, 0]).into()])?;
+    /// let columns = array.get_index(&[IndexItem::FULL, (&[2, 0]).into()])?;
     /// assert_eq!(columns.shape(), [2, 2]);
     /// assert_eq!(columns.to_vec::<i32>()?, [3, 1, 6, 4]);
     /// // array[[True, False], -1]
@@ -42,7 +42,7 @@ impl UsmArray {
     /// - [`Error::OutOfHostMemory`](crate::Error::OutOfHostMemory): no host memory for the places of elements, or for a copy
     ///   of device memory
     /// - [`Error::Memory`](crate::Error::Memory): the allocation failed, memory is borrowed for writing, or the runtime failed
-    pub fn get_index(&self, items: &[Index<'_>]) -> Result<Self> {
+    pub fn get_index(&self, items: &[IndexItem<'_>]) -> Result<Self> {
         if let Some(masked) = self.masked(items)?
             && let Some(result) = masked.gather()?
         {
@@ -62,9 +62,9 @@ impl UsmArray {
     }
 
     /// What a mask for the whole array picks, if that is for kernels.
-    fn masked(&self, items: &[Index<'_>]) -> Result<Option<Masked>> {
+    fn masked(&self, items: &[IndexItem<'_>]) -> Result<Option<Masked>> {
         match items {
-            [Index::Array(mask)] if mask.dtype() == Dtype::Bool && mask.shape() == self.shape() => {
+            [IndexItem::Array(mask)] if mask.dtype() == Dtype::Bool && mask.shape() == self.shape() => {
                 Masked::new(self, mask)
             }
             _ => Ok(None),
@@ -79,7 +79,7 @@ impl UsmArray {
     /// in row-major order. A refused index leaves the array unchanged.
     ///
     /// ```
-    /// use usm_array::{Index, Scalar, UsmArray, usm_core::{Runtime, UsmKind}};
+    /// use usm_array::{IndexItem, Scalar, UsmArray, usm_core::{Runtime, UsmKind}};
     ///
     /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[4], &[0.0_f32; 4])?;
@@ -97,7 +97,7 @@ impl UsmArray {
     /// - [`Error::ScalarKind`](crate::Error::ScalarKind), [`Error::ScalarRange`](crate::Error::ScalarRange): a value that the
     ///   dtype does not hold
     /// - [`Error::Memory`](crate::Error::Memory): memory is borrowed, or the runtime failed
-    pub fn set_index<'a>(&self, items: &[Index<'_>], value: impl Into<ArrayOrScalar<'a>>) -> Result<()> {
+    pub fn set_index<'a>(&self, items: &[IndexItem<'_>], value: impl Into<ArrayOrScalar<'a>>) -> Result<()> {
         self.check_writable()?;
         let value = value.into();
         if let Some(masked) = self.masked(items)?

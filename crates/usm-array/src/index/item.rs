@@ -11,15 +11,15 @@ use crate::layout::SliceItem;
 /// sizes it must have, and picks where it is true. A mask without axes stands for no axis, and picks all elements or none.
 ///
 /// ```
-/// use usm_array::{Index, SliceItem};
+/// use usm_array::{IndexItem, SliceItem};
 ///
 /// // The Python index [2, ..., [0, -1], [True, False]].
-/// let index: [Index<'_>; 4] = [2.into(), SliceItem::Ellipsis.into(), (&[0, -1]).into(), (&[true, false]).into()];
-/// assert!(matches!(index[2], Index::Integers { values: [0, -1], shape: None }));
+/// let index: [IndexItem<'_>; 4] = [2.into(), SliceItem::Ellipsis.into(), (&[0, -1]).into(), (&[true, false]).into()];
+/// assert!(matches!(index[2], IndexItem::Integers { values: [0, -1], shape: None }));
 /// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub enum Index<'a> {
+pub enum IndexItem<'a> {
     /// An integer, a slice, an ellipsis or a new axis.
     Basic(SliceItem),
     /// An array in USM of any kind: integers of any dtype, or a boolean mask.
@@ -40,12 +40,12 @@ pub enum Index<'a> {
     },
 }
 
-impl Index<'static> {
+impl IndexItem<'static> {
     /// `:`, the whole axis.
     pub const FULL: Self = Self::Basic(SliceItem::FULL);
 }
 
-impl From<SliceItem> for Index<'_> {
+impl From<SliceItem> for IndexItem<'_> {
     fn from(item: SliceItem) -> Self {
         Self::Basic(item)
     }
@@ -53,7 +53,7 @@ impl From<SliceItem> for Index<'_> {
 
 macro_rules! basic {
     ($($item:ty),*) => {$(
-        impl From<$item> for Index<'_> {
+        impl From<$item> for IndexItem<'_> {
             fn from(item: $item) -> Self {
                 Self::Basic(item.into())
             }
@@ -71,13 +71,13 @@ basic!(
 );
 
 /// A mask without axes, Python's `True` and `False`.
-impl From<bool> for Index<'_> {
+impl From<bool> for IndexItem<'_> {
     fn from(value: bool) -> Self {
         Self::Mask { values: if value { &[true] } else { &[false] }, shape: Some(&[]) }
     }
 }
 
-impl<'a> From<&'a UsmArray> for Index<'a> {
+impl<'a> From<&'a UsmArray> for IndexItem<'a> {
     fn from(array: &'a UsmArray) -> Self {
         Self::Array(array)
     }
@@ -85,13 +85,13 @@ impl<'a> From<&'a UsmArray> for Index<'a> {
 
 macro_rules! host_arrays {
     ($($values:ty => $variant:ident),*) => {$(
-        impl<'a> From<&'a [$values]> for Index<'a> {
+        impl<'a> From<&'a [$values]> for IndexItem<'a> {
             fn from(values: &'a [$values]) -> Self {
                 Self::$variant { values, shape: None }
             }
         }
 
-        impl<'a, const N: usize> From<&'a [$values; N]> for Index<'a> {
+        impl<'a, const N: usize> From<&'a [$values; N]> for IndexItem<'a> {
             fn from(values: &'a [$values; N]) -> Self {
                 Self::$variant { values, shape: None }
             }

@@ -47,7 +47,7 @@ mod values;
 mod walk;
 
 pub use choose::where_;
-pub use item::Index;
+pub use item::IndexItem;
 pub use mode::IndexMode;
 use plan::Plan;
 use values::Values;

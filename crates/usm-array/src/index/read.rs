@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use super::{Index, IndexMode};
+use super::{IndexItem, IndexMode};
 use crate::array::UsmArray;
 use crate::copy::CopyMode;
 use crate::dtype::Dtype;
@@ -74,26 +74,26 @@ pub(super) struct IndexArray<'a> {
     pub(super) shape: Vec<usize>,
     dtype: Dtype,
     // An array or integers; the number of elements agrees with the shape.
-    pub(super) index: Index<'a>,
+    pub(super) index: IndexItem<'a>,
 }
 
 impl<'a> IndexArray<'a> {
     /// `None` for slices, ellipses and new axes. Integers are arrays without axes.
-    pub(super) fn new(index: &Index<'a>) -> Result<Option<Self>> {
+    pub(super) fn new(index: &IndexItem<'a>) -> Result<Option<Self>> {
         let of_host = |len: usize, shape: Option<&[usize]>, dtype| {
             (len, shape.map_or_else(|| vec![len], <[usize]>::to_vec), dtype)
         };
         let (found, shape, dtype) = match *index {
-            Index::Basic(SliceItem::Index(_)) => (1, vec![], Dtype::I64),
-            Index::Basic(_) => return Ok(None),
-            Index::Array(array) => {
+            IndexItem::Basic(SliceItem::Index(_)) => (1, vec![], Dtype::I64),
+            IndexItem::Basic(_) => return Ok(None),
+            IndexItem::Array(array) => {
                 if !matches!(array.dtype().kind(), 'i' | 'u' | 'b') {
                     return Err(IndexError::NotAnIndex { found: array.dtype() }.into());
                 }
                 (array.size(), array.shape().to_vec(), array.dtype())
             }
-            Index::Integers { values, shape } => of_host(values.len(), shape, Dtype::I64),
-            Index::Mask { values, shape } => of_host(values.len(), shape, Dtype::Bool),
+            IndexItem::Integers { values, shape } => of_host(values.len(), shape, Dtype::I64),
+            IndexItem::Mask { values, shape } => of_host(values.len(), shape, Dtype::Bool),
         };
         if shape.iter().try_fold(1_usize, |size, &n| size.checked_mul(n)) != Some(found) {
             return Err(IndexError::ValuesLength { found, shape }.into());
@@ -103,11 +103,13 @@ impl<'a> IndexArray<'a> {
 
     fn elements(&self) -> Result<HostElements<'a>> {
         Ok(match self.index {
-            Index::Basic(SliceItem::Index(index)) => HostElements::Copied(bytes_of(&[index as i64]).to_vec()),
-            Index::Basic(_) => HostElements::Borrowed(&[]), // never, see above
-            Index::Array(array) => HostElements::of(array)?,
-            Index::Integers { values, .. } => HostElements::Borrowed(bytes_of(values)),
-            Index::Mask { values, .. } => {
+            IndexItem::Basic(SliceItem::Index(index)) => {
+                HostElements::Copied(bytes_of(&[index as i64]).to_vec())
+            }
+            IndexItem::Basic(_) => HostElements::Borrowed(&[]), // never, see above
+            IndexItem::Array(array) => HostElements::of(array)?,
+            IndexItem::Integers { values, .. } => HostElements::Borrowed(bytes_of(values)),
+            IndexItem::Mask { values, .. } => {
                 let mut bytes = with_capacity(values.len())?;
                 bytes.extend(values.iter().map(|&value| u8::from(value)));
                 HostElements::Copied(bytes)
@@ -195,7 +197,7 @@ impl<'a> IndexArray<'a> {
 }
 
 /// The integers of an operation that takes only integers.
-pub(super) fn integer_array<'a>(index: &Index<'a>) -> Result<IndexArray<'a>> {
+pub(super) fn integer_array<'a>(index: &IndexItem<'a>) -> Result<IndexArray<'a>> {
     match IndexArray::new(index)? {
         None => Err(IndexError::NotIntegers { found: "a slice, an ellipsis or a new axis" }.into()),
         Some(array) if array.is_mask() => Err(IndexError::NotIntegers { found: "a boolean mask" }.into()),

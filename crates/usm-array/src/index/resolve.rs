@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::read::IndexArray;
-use super::{Index, IndexMode, Plan};
+use super::{IndexItem, IndexMode, Plan};
 use crate::array::UsmArray;
 use crate::error::{IndexError, Result};
 use crate::layout::{Axes, Layout, LayoutError, Order, SliceItem, broadcast_shapes};
@@ -29,16 +29,16 @@ pub(super) struct Picks<'a> {
 }
 
 /// Checks the items of an index of an array, without the elements of index arrays.
-pub(super) fn resolve<'a>(array: &UsmArray, items: &[Index<'a>]) -> Result<Resolved<'a>> {
+pub(super) fn resolve<'a>(array: &UsmArray, items: &[IndexItem<'a>]) -> Result<Resolved<'a>> {
     let basic: Option<Vec<SliceItem>> =
-        items.iter().map(|item| if let Index::Basic(item) = item { Some(*item) } else { None }).collect();
+        items.iter().map(|item| if let IndexItem::Basic(item) = item { Some(*item) } else { None }).collect();
     if let Some(basic) = basic {
         return Ok(Resolved::View(basic));
     }
     let arrays: Vec<Option<IndexArray<'a>>> = items
         .iter()
         // An integer beside arrays counts as an array without axes; it is left to the slice, whose errors name it.
-        .map(|item| if let Index::Basic(_) = item { Ok(None) } else { IndexArray::new(item) })
+        .map(|item| if let IndexItem::Basic(_) = item { Ok(None) } else { IndexArray::new(item) })
         .collect::<Result<_>>()?;
     let unnamed = unnamed_axes(array.ndim(), items, &arrays)?;
     let mut picker = Picker::new(array.shape());
@@ -46,27 +46,27 @@ pub(super) fn resolve<'a>(array: &UsmArray, items: &[Index<'a>]) -> Result<Resol
         match (item, array) {
             (_, Some(array)) if array.is_mask() => picker.mask(array)?,
             (_, Some(array)) => picker.pick_by(array, 1),
-            (Index::Basic(SliceItem::Ellipsis), None) => picker.whole(unnamed),
-            (Index::Basic(item), None) => picker.basic(*item),
+            (IndexItem::Basic(SliceItem::Ellipsis), None) => picker.whole(unnamed),
+            (IndexItem::Basic(item), None) => picker.basic(*item),
             _ => {} // there is an array for all but basic items
         }
     }
-    if !items.iter().any(|item| matches!(item, Index::Basic(SliceItem::Ellipsis))) {
+    if !items.iter().any(|item| matches!(item, IndexItem::Basic(SliceItem::Ellipsis))) {
         picker.whole(unnamed);
     }
     Ok(Resolved::Picked(picker.finish()))
 }
 
 /// Axes that no item names.
-fn unnamed_axes(ndim: usize, items: &[Index<'_>], arrays: &[Option<IndexArray<'_>>]) -> Result<usize> {
+fn unnamed_axes(ndim: usize, items: &[IndexItem<'_>], arrays: &[Option<IndexArray<'_>>]) -> Result<usize> {
     let (mut found, mut ellipses) = (0, 0);
     for (item, array) in items.iter().zip(arrays) {
         found += match (item, array) {
             (_, Some(array)) if array.is_mask() => array.shape.len(),
-            (_, Some(_)) | (Index::Basic(SliceItem::Index(_) | SliceItem::Slice { .. }), _) => 1,
+            (_, Some(_)) | (IndexItem::Basic(SliceItem::Index(_) | SliceItem::Slice { .. }), _) => 1,
             _ => 0,
         };
-        ellipses += usize::from(matches!(item, Index::Basic(SliceItem::Ellipsis)));
+        ellipses += usize::from(matches!(item, IndexItem::Basic(SliceItem::Ellipsis)));
     }
     if ellipses > 1 {
         return Err(LayoutError::RepeatedEllipsis { found: ellipses }.into());
@@ -131,7 +131,7 @@ impl<'s, 'a> Picker<'s, 'a> {
         }
         // As in NumPy, a mask without elements picks nothing of axes of any size.
         for _ in axes {
-            if let Some(nothing) = IndexArray::new(&Index::Integers { values: &[], shape: None })? {
+            if let Some(nothing) = IndexArray::new(&IndexItem::Integers { values: &[], shape: None })? {
                 self.pick_by(nothing, 1);
             }
         }

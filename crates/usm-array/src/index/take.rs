@@ -1,7 +1,7 @@
 //! take and put: integers along one axis, or for all elements in row-major order
 
 use super::read::integer_array;
-use super::{Index, IndexMode, Plan, Values};
+use super::{IndexItem, IndexMode, Plan, Values};
 use crate::array::{ArrayOrScalar, UsmArray};
 use crate::error::{IndexError, Result};
 use crate::layout::normalise_axis;
@@ -27,7 +27,7 @@ impl UsmArray {
     /// - the others of [`get_index`](Self::get_index)
     pub fn take<'a>(
         &self,
-        indices: impl Into<Index<'a>>,
+        indices: impl Into<IndexItem<'a>>,
         axis: Option<isize>,
         mode: IndexMode,
     ) -> Result<Self> {
@@ -87,7 +87,7 @@ impl UsmArray {
     /// - the errors of [`take`](Self::take) and [`set_index`](Self::set_index)
     pub fn put_on_axis<'a, 'b>(
         &self,
-        indices: impl Into<Index<'a>>,
+        indices: impl Into<IndexItem<'a>>,
         values: impl Into<ArrayOrScalar<'b>>,
         axis: isize,
         mode: IndexMode,
@@ -105,7 +105,7 @@ impl UsmArray {
     }
 
     /// Places of one axis.
-    fn axis_plan(&self, indices: &Index<'_>, axis: usize, mode: IndexMode) -> Result<Plan> {
+    fn axis_plan(&self, indices: &IndexItem<'_>, axis: usize, mode: IndexMode) -> Result<Plan> {
         let layout = self.layout_from_lowest()?;
         let (sizes, strides) = (layout.shape(), layout.strides());
         let indices = integer_array(indices)?;
@@ -138,7 +138,7 @@ impl UsmArray {
     /// - the others of [`set_index`](Self::set_index)
     pub fn put<'a, 'b>(
         &self,
-        indices: impl Into<Index<'a>>,
+        indices: impl Into<IndexItem<'a>>,
         values: impl Into<ArrayOrScalar<'b>>,
         mode: IndexMode,
     ) -> Result<()> {
@@ -157,7 +157,7 @@ impl UsmArray {
     }
 
     /// Places of all elements in row-major order.
-    pub(super) fn flat_plan(&self, indices: &Index<'_>, mode: IndexMode) -> Result<Plan> {
+    pub(super) fn flat_plan(&self, indices: &IndexItem<'_>, mode: IndexMode) -> Result<Plan> {
         let indices = integer_array(indices)?;
         let layout = self.layout_from_lowest()?;
         let picked = match layout.is_c_contiguous() {

@@ -14,7 +14,7 @@ impl Layout {
     }
 
     /// The displacement of the first element at the index of the first axes with a number in row-major order.
-    fn outer_offset(&self, outer_ndim: usize, number: usize) -> isize {
+    pub(super) fn outer_offset(&self, outer_ndim: usize, number: usize) -> isize {
         let (mut offset, mut rest) = (self.offset, number);
         for (size, stride) in self.axes().take(outer_ndim).rev() {
             offset += stride * (rest % size).cast_signed(); // of an element, by L3

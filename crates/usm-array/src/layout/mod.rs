@@ -28,6 +28,8 @@
 //! | `error.rs` | why a layout, a slice or a view of one is impossible |
 //! | `brute_force.rs` | slow enumeration, which the tests compare the arithmetic with |
 //! | `offsets.rs` | from indices to displacements, one or all of them |
+//! | `runs.rs` | all displacements in row-major order, as runs at one distance |
+//! | `items.rs` | how Rust code writes index expressions, with the macro `s!` |
 
 mod axes;
 mod axis_order;
@@ -49,6 +51,7 @@ mod pieces;
 mod product;
 mod reinterpret;
 mod reshape;
+mod runs;
 mod slice;
 mod unit_axes;
 mod windows;
@@ -60,12 +63,13 @@ pub use error::LayoutError;
 pub(crate) use error::allowed_indices;
 pub use extent::Extent;
 pub use inner::unravel;
-pub use items::SliceItems;
+pub use items::{SliceItems, SliceRange};
 pub(crate) use normalise::{normalise_axes, normalise_axis};
 pub use offsets::Offsets;
 pub use overlap::{Overlap, StridedBytes};
 pub use packed::CopyOrder;
 pub use product::product_shape;
+pub(crate) use runs::{Run, Runs};
 pub use slice::SliceItem;
 
 use crate::dtype::Dtype;

@@ -13,6 +13,7 @@ impl Layout {
     /// # Errors
     /// - [`LayoutError::IndexLength`]: not one index for each axis
     /// - [`LayoutError::IndexOutOfBounds`]: an index is not below the size of its axis
+    #[inline]
     pub fn offset_of(&self, index: &[usize]) -> Result<isize, LayoutError> {
         if index.len() != self.ndim() {
             return Err(LayoutError::IndexLength { ndim: self.ndim(), found: index.len() });

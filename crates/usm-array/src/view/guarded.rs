@@ -154,11 +154,39 @@ impl HostWrite {
     }
 }
 
+/// Elements of ordinary host memory that are borrowed, as those of a view of `ndarray`.
+#[cfg(feature = "ndarray")]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Borrowed<'a> {
+    // Invariant G5: for `'a`, host code may read the elements that the holder finds from here, from any thread, and nobody writes them.
+    start: *const u8,
+    _memory: std::marker::PhantomData<&'a [u8]>,
+}
+
+#[cfg(feature = "ndarray")]
+impl<'a> Borrowed<'a> {
+    /// # Safety
+    /// 1. For `'a`, host code may read the elements that the holder finds from here, from any thread, and nobody writes them.
+    pub(super) unsafe fn new(start: *const u8) -> Self {
+        Self { start, _memory: std::marker::PhantomData } // G5 is promise 1
+    }
+}
+
+#[cfg(feature = "ndarray")]
+// SAFETY: any thread may read, by G5.
+unsafe impl Send for Borrowed<'_> {}
+
+#[cfg(feature = "ndarray")]
+// SAFETY: several threads may read, by G5.
+unsafe impl Sync for Borrowed<'_> {}
+
 /// The guard of a view that others are parts of.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum MemoryRef<'a> {
     Read(&'a HostRead),
     Write(&'a HostWrite),
+    #[cfg(feature = "ndarray")]
+    Borrowed(Borrowed<'a>),
 }
 
 /// The guard of a view that reads: its own, or the guard of the view it is a part of.
@@ -181,6 +209,8 @@ impl Readable<'_> {
         match self.by_ref() {
             MemoryRef::Read(guard) => guard.as_ptr(),
             MemoryRef::Write(guard) => guard.as_mut_ptr(),
+            #[cfg(feature = "ndarray")]
+            MemoryRef::Borrowed(memory) => memory.start,
         }
     }
 }

@@ -4,7 +4,8 @@
 //! |---|---|
 //! | `read.rs` | reading elements |
 //! | `write.rs` | reading and writing elements |
-//! | `iter.rs` | iteration in row-major order |
+//! | `slices.rs` | elements as slices of Rust, and references to them |
+//! | `iter.rs`, `pointers.rs` | iteration in row-major order; the arithmetic of it |
 //! | `parallel.rs` | the same on several threads |
 //! | `parts.rs` | parts of a view: slices, places along an axis, lanes, windows |
 //! | `compare.rs` | equal and nearly equal views |
@@ -23,13 +24,15 @@ mod iter;
 mod nd;
 mod parallel;
 mod parts;
+mod pointers;
 mod read;
 mod scalar;
+mod slices;
 mod write;
 
 pub(crate) use bytes::{bytes_of, bytes_of_mut, elements_of, elements_of_mut, with_capacity, zeroed_vec};
 pub(crate) use guarded::{HostRead, HostWrite, Reading, Writing};
-pub use iter::{ElementIndex, IndexedIter, Iter};
+pub use iter::{ElementIndex, IndexedIter, Iter, IterMut};
 pub use parallel::ParIter;
 pub use parts::SubViews;
 pub use read::ArrayView;

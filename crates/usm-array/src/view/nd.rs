@@ -2,11 +2,12 @@
 
 use ndarray::{ArrayBase, ArrayD, ArrayViewD, ArrayViewMutD, Axis, Data, Dimension, IxDyn, ShapeBuilder};
 
+use super::guarded::{Borrowed, MemoryRef};
 use super::{ArrayView, ArrayViewMut};
 use crate::array::UsmArray;
 use crate::dtype::Element;
 use crate::error::{Error, Result};
-use crate::layout::Layout;
+use crate::layout::{Layout, Order};
 use usm_memory::usm_core::{Queue, UsmKind};
 
 impl<T: Element> ArrayView<'_, T> {
@@ -73,6 +74,85 @@ impl<T: Element> ArrayViewMut<'_, T> {
         let mut view = unsafe { ArrayViewMutD::from_shape_ptr(shape, start) };
         upward.flipped.into_iter().for_each(|axis| view.invert_axis(Axis(axis)));
         Ok(view)
+    }
+}
+
+/// A view of `ndarray` with a fixed or a dynamic number of axes; [`as_ndarray`](ArrayView::as_ndarray) says what it needs.
+///
+/// ```
+/// use usm_array::ndarray::{ArrayView2, Axis};
+/// use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
+///
+/// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
+/// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2, 2], &[1.0_f32, 2.0, 3.0, 4.0])?;
+/// let view = array.view::<f32>()?;
+/// let matrix = ArrayView2::try_from(&view)?;
+/// assert_eq!(matrix.sum_axis(Axis(0)).to_vec(), [4.0, 6.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// - [`Error::AxisCount`]: another number of axes
+impl<'a, T: Element, D: Dimension> TryFrom<&'a ArrayView<'_, T>> for ndarray::ArrayView<'a, T, D> {
+    type Error = Error;
+
+    fn try_from(view: &'a ArrayView<'_, T>) -> Result<Self> {
+        view.as_ndarray().into_dimensionality().map_err(|_| axis_count::<D>(view.layout()))
+    }
+}
+
+/// A view of `ndarray` that can write; [`as_ndarray_mut`](ArrayViewMut::as_ndarray_mut) says what it needs.
+///
+/// ```
+/// use usm_array::ndarray::ArrayViewMut1;
+/// use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
+///
+/// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
+/// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[3], &[1_i32, 2, 3])?;
+/// let mut view = array.view_mut::<i32>()?;
+/// ArrayViewMut1::try_from(&mut view)?.swap(0, 2);
+/// assert_eq!(view.to_vec()?, [3, 2, 1]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// - [`Error::AxisCount`]: another number of axes
+/// - [`Error::SharedElements`]: an element may be at two indices
+impl<'a, T: Element, D: Dimension> TryFrom<&'a mut ArrayViewMut<'_, T>> for ndarray::ArrayViewMut<'a, T, D> {
+    type Error = Error;
+
+    fn try_from(view: &'a mut ArrayViewMut<'_, T>) -> Result<Self> {
+        let wrong_count = axis_count::<D>(view.layout());
+        view.as_ndarray_mut()?.into_dimensionality().map_err(|_| wrong_count)
+    }
+}
+
+fn axis_count<D: Dimension>(layout: &Layout) -> Error {
+    Error::AxisCount { found: layout.ndim(), expected: D::NDIM.unwrap_or(layout.ndim()) }
+}
+
+/// The elements of a view of `ndarray`, in ordinary memory, uncopied: to compare them, or to pass them where views of this crate go.
+///
+/// ```
+/// use usm_array::ArrayView;
+/// use usm_array::ndarray::{arr2, s};
+///
+/// let matrix = arr2(&[[1, 2, 3], [4, 5, 6]]);
+/// let view = ArrayView::try_from(matrix.slice(s![.., ..;-2]))?;
+/// assert_eq!(view.to_vec()?, [3, 1, 6, 4]);
+/// # Ok::<(), usm_array::Error>(())
+/// ```
+///
+/// # Errors
+/// - [`Error::Layout`]: more than [`MAX_NDIM`](crate::MAX_NDIM) axes
+impl<'a, T: Element, D: Dimension> TryFrom<ndarray::ArrayView<'a, T, D>> for ArrayView<'a, T> {
+    type Error = Error;
+
+    fn try_from(view: ndarray::ArrayView<'a, T, D>) -> Result<Self> {
+        let layout = Layout::new(view.shape(), Some(view.strides()), 0, Order::C)?;
+        // SAFETY: the view of `ndarray` has references for `'a` to the elements at the displacements of its strides, all of type `T`.
+        let memory = unsafe { Borrowed::new(view.as_ptr().cast()) };
+        Ok(Self::part(MemoryRef::Borrowed(memory), layout)) // R1 and R2, by these references
     }
 }
 

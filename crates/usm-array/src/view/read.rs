@@ -13,8 +13,8 @@ use crate::layout::Layout;
 /// Read access to the elements of an array in host or shared memory.
 ///
 /// Any number of them can exist at a time, but none beside an [`ArrayViewMut`](super::ArrayViewMut)
-/// of overlapping memory. Elements are copied out: there are no references into memory that
-/// another library may write to.
+/// of overlapping memory. [`get`](Self::get) and [`iter`](Self::iter) copy elements out. `view[[i, j]]` and
+/// [`as_slice`](Self::as_slice) have references into the memory.
 ///
 /// ```
 /// use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
@@ -22,13 +22,15 @@ use crate::layout::Layout;
 /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
 /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2, 2], &[1_u8, 2, 3, 4])?;
 /// let view = array.view::<u8>()?;
-/// assert_eq!(view.get(&[1, 0])?, 3);
+/// assert_eq!(view[[1, 0]], 3);
+/// assert!(view.get(&[2, 0]).is_err(), "there are two rows");
 /// assert_eq!(view.iter().map(u32::from).sum::<u32>(), 10);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
 pub struct ArrayView<'a, T> {
-    // Invariant R1: Holds the memory of all elements of an array of dtype `T::DTYPE`, directly or through the view that this is a part of.
+    // Invariant R1: holds the memory of all elements of an array of dtype `T::DTYPE`, directly or through the view that this is a part of; or
+    //     borrows aligned `T`s of ordinary memory, which stand for that array.
     memory: Readable<'a>,
     // Invariant R2: Every displacement of the layout, counted in elements from the start of `memory`, is that of an element of that array.
     layout: Layout,
@@ -64,7 +66,6 @@ impl<'a, T: Element> ArrayView<'a, T> {
     }
 
     /// The lowest element of the array.
-    #[cfg(feature = "ndarray")]
     pub(super) fn as_ptr(&self) -> *const T {
         self.memory.as_ptr().cast()
     }
@@ -118,7 +119,7 @@ impl<'a, T: Element> ArrayView<'a, T> {
     /// ```
     #[must_use]
     pub fn indexed_iter(&self) -> IndexedIter<'_, T> {
-        IndexedIter(self.iter())
+        IndexedIter { elements: self.iter(), offsets: self.layout.offsets() }
     }
 
     /// The elements in row-major order.
@@ -127,7 +128,7 @@ impl<'a, T: Element> ArrayView<'a, T> {
     /// [`OutOfHostMemory`](crate::Error::OutOfHostMemory): no memory for the elements; a broadcast view may have more than any memory
     pub fn to_vec(&self) -> Result<Vec<T>> {
         let mut elements = super::zeroed_vec(self.layout.size())?;
-        elements.iter_mut().zip(self.iter()).for_each(|(to, from)| *to = from);
+        self.copy_to_slice(&mut elements)?;
         Ok(elements)
     }
 }

@@ -3,6 +3,7 @@
 use std::marker::PhantomData;
 
 use super::guarded::{MemoryRef, Writable, check_accessible};
+use super::pointers::Pointers;
 use super::{ArrayView, HostWrite, Iter, check_dtype};
 use crate::array::UsmArray;
 use crate::dtype::Element;
@@ -12,8 +13,8 @@ use crate::layout::{Axes, Layout};
 /// Write access to the elements of an array in host or shared memory.
 ///
 /// Only one can exist at a time over the same memory, and no [`ArrayView`](super::ArrayView)
-/// beside it. There are no references to elements, so layouts in which one element has several
-/// indices (stride 0) are no problem: the last write wins.
+/// beside it. Layouts in which one element has several indices (stride 0) are no problem: the last write wins. Where many
+/// references to elements would exist at a time, as in [`iter_mut`](Self::iter_mut), such layouts are refused.
 ///
 /// ```
 /// use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
@@ -21,7 +22,7 @@ use crate::layout::{Axes, Layout};
 /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
 /// let array = UsmArray::from_slice(&queue, UsmKind::Host, &[2, 2], &[1_u8, 2, 3, 4])?;
 /// let mut view = array.view_mut::<u8>()?;
-/// view.set(&[0, 1], 20)?;
+/// view[[0, 1]] = 20;
 /// assert_eq!(view.to_vec()?, [1, 20, 3, 4]);
 /// assert!(array.view::<u8>().is_err(), "borrowed for writing");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -116,15 +117,15 @@ impl<T: Element> ArrayViewMut<'_, T> {
         Ok(())
     }
 
-    /// Replaces each element, in row-major order, with the result of the function for it.
+    /// Replaces each element, in row-major order, with the result of the function for it. An element with several indices is replaced
+    /// once for each.
     pub fn map_in_place(&mut self, mut function: impl FnMut(T) -> T) {
-        for offset in self.layout.offsets() {
-            let place = self.place(offset);
+        Pointers::new(&self.layout, self.place(0)).for_each(|place| {
             // SAFETY: by W1 and W2 an element of the layout, readable under the guard, aligned by A2, and a `T` by 2 of `Element`.
             let value = unsafe { place.read() };
             // SAFETY: by W1 and W2 an element of the layout, writable under the guard, and aligned by A2.
             unsafe { place.write(function(value)) };
-        }
+        });
     }
 
     /// Replaces each element, in row-major order, with the result of the function for its index and the element.
@@ -165,9 +166,7 @@ impl<T: Element> ArrayViewMut<'_, T> {
     /// # Errors
     /// [`OutOfHostMemory`](crate::Error::OutOfHostMemory): no memory for the elements; a broadcast view may have more than any memory
     pub fn to_vec(&self) -> Result<Vec<T>> {
-        let mut elements = super::zeroed_vec(self.layout.size())?;
-        elements.iter_mut().zip(self.iter()).for_each(|(to, from)| *to = from);
-        Ok(elements)
+        self.as_view().to_vec()
     }
 
     pub(super) fn place(&self, offset: isize) -> *mut T {

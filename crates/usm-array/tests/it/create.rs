@@ -280,9 +280,9 @@ fn from_values_of_the_host() {
             CreateError::Ragged { index: vec![1], found: 0, expected: 2 }
         );
 
-        let squares = UsmArray::from_iter(queue, kind, (0..100_u32).map(|i| i * i)).unwrap();
+        let squares = UsmArray::from_iter_in(queue, kind, (0..100_u32).map(|i| i * i)).unwrap();
         assert!(squares.to_vec::<u32>().unwrap().into_iter().eq((0..100).map(|i| i * i)));
-        assert_eq!(UsmArray::from_iter(queue, kind, [0_i8; 0]).unwrap().shape(), [0]);
+        assert_eq!(UsmArray::from_iter_in(queue, kind, [0_i8; 0]).unwrap().shape(), [0]);
 
         let shape = [3, 1, 4, 2];
         let value = |index: &[usize]| index.iter().fold(0_i64, |sum, &i| 10 * sum + i as i64);

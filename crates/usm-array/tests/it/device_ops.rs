@@ -9,7 +9,7 @@ use usm_array::usm_core::testing::{Method, RecordingBackend};
 use usm_array::usm_core::{BackendId, Queue, Runtime, UsmKind};
 use usm_array::usm_memory::resource::{self, DirectResource, PoolOptions, PoolResource};
 use usm_array::{
-    Bool8, CopyMode, CreateOptions, Dtype, Index, IndexMode, Order, Repeats, Scalar, SliceItem, UsmArray,
+    Bool8, CopyMode, CreateOptions, Dtype, IndexItem, IndexMode, Order, Repeats, Scalar, SliceItem, UsmArray,
     where_,
 };
 
@@ -201,7 +201,7 @@ fn move_every_size(queue: &Queue) {
             let read = part.get_index(&[(&mask).into()]).unwrap();
             let values = read.slice(&[SliceItem::Slice { start: None, stop: None, step: -1 }]).unwrap();
             part.set_index(&[(&mask).into()], &values).unwrap();
-            let rest = part.get_index(&[Index::from(&mask.logical_not().unwrap())]).unwrap();
+            let rest = part.get_index(&[IndexItem::from(&mask.logical_not().unwrap())]).unwrap();
             part.set_index(&[(&mask.logical_not().unwrap()).into()], Scalar::Bool(true)).unwrap();
             [read, rest, all].map(|array| array.to_bytes().unwrap())
         });

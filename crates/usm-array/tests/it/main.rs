@@ -30,12 +30,14 @@ mod narrow;
 mod nested;
 mod ops;
 mod printing;
+mod public_types;
 mod random_layouts;
 mod ranges;
 mod reductions;
 mod staging;
 #[cfg(feature = "svg")]
 mod svg;
+mod typed;
 mod view_chains;
 mod view_parts;
 mod view_rules;

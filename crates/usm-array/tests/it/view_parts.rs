@@ -243,6 +243,61 @@ mod nd {
         }
     }
 
+    proptest! {
+        #[test]
+        fn views_of_ndarray_go_both_ways(layout in layouts()) {
+            let array = numbered(&layout, UsmKind::Shared);
+            let view = array.view::<i32>().unwrap();
+            let nd: ndarray::ArrayViewD<'_, i32> = (&view).try_into().unwrap();
+            let back = usm_array::ArrayView::try_from(nd.view()).unwrap();
+            prop_assert_eq!(&back, &view);
+            prop_assert_eq!(back.to_vec().unwrap(), numbers(&layout));
+            prop_assert_eq!(back.as_ndarray(), nd.view());
+            prop_assert_eq!(back.transpose().to_vec().unwrap(), view.transpose().to_vec().unwrap());
+            prop_assert!(back.as_slice().is_none_or(|slice| slice == numbers(&layout)));
+        }
+    }
+
+    #[test]
+    fn views_of_ndarray_have_their_number_of_axes() {
+        let layout = Layout::contiguous(&[2, 3], usm_array::Order::C).unwrap();
+        let array = numbered(&layout, UsmKind::Host);
+        {
+            let view = array.view::<i32>().unwrap();
+            let matrix = ndarray::ArrayView2::try_from(&view).unwrap();
+            assert_eq!(matrix[[1, 2]], 5);
+            let refused = ndarray::ArrayView3::<i32>::try_from(&view).unwrap_err();
+            assert!(matches!(refused, Error::AxisCount { found: 2, expected: 3 }));
+        }
+        let mut view = array.view_mut::<i32>().unwrap();
+        ndarray::ArrayViewMut2::try_from(&mut view).unwrap()[[0, 1]] = -1;
+        let refused = ndarray::ArrayViewMut1::<i32>::try_from(&mut view).unwrap_err();
+        assert!(matches!(refused, Error::AxisCount { found: 2, expected: 1 }));
+        assert_eq!(view.to_vec().unwrap(), [0, -1, 2, 3, 4, 5]);
+
+        let many = ndarray::ArrayD::<i32>::zeros(ndarray::IxDyn(&[1; 65]));
+        let refused = usm_array::ArrayView::try_from(many.view()).unwrap_err();
+        assert!(matches!(refused, Error::Layout(LayoutError::TooManyAxes { found: 65 })));
+        let none = ndarray::Array2::<f32>::zeros((3, 0));
+        assert!(usm_array::ArrayView::try_from(none.view()).unwrap().iter().next().is_none());
+    }
+
+    /// The version that the documentation states.
+    #[test]
+    fn the_version_of_ndarray_is_stated() {
+        let workspace = include_str!("../../../../Cargo.toml");
+        let version =
+            workspace.split("\nndarray = { version = \"").nth(1).unwrap().split('"').next().unwrap();
+        for text in [include_str!("../../src/lib.rs"), include_str!("../../README.md")] {
+            assert!(text.contains(&format!("`ndarray` {version}")), "{version}");
+        }
+        assert_eq!(
+            std::any::TypeId::of::<usm_array::ndarray::Ix2>(),
+            std::any::TypeId::of::<ndarray::Ix2>(),
+            "the re-exported one is the one of the views"
+        );
+    }
+
     #[test]
     fn ndarray_in_every_place() {
         for (queue, kind) in places() {

@@ -3,7 +3,7 @@
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyEllipsis, PyInt, PyList, PyRange, PySlice, PyTuple};
-use usm_array::{Casting, Cost, Error, Index, SliceItem, UsmArray, Work};
+use usm_array::{Casting, Cost, Error, IndexItem, SliceItem, UsmArray, Work};
 
 use super::arguments;
 use super::exchange::Source;
@@ -24,7 +24,7 @@ enum Item {
 }
 
 impl Item {
-    fn as_index(&self) -> Index<'_> {
+    fn as_index(&self) -> IndexItem<'_> {
         match self {
             Self::Basic(item) => (*item).into(),
             Self::Mask(value) => (*value).into(),
@@ -46,7 +46,7 @@ pub(super) fn get(array: &UsmArray, key: &Bound<'_, PyAny>) -> PyResult<Box<UsmA
     let items = items(key)?;
     let array = array.clone();
     interrupt::run(key.py(), work(&array, &items), move || {
-        let indices: Vec<Index<'_>> = items.iter().map(Item::as_index).collect();
+        let indices: Vec<IndexItem<'_>> = items.iter().map(Item::as_index).collect();
         array.get_index(&indices).map(Box::new)
     })?
     .or_raise()
@@ -64,7 +64,7 @@ pub(super) fn set(array: &UsmArray, key: &Bound<'_, PyAny>, value: &Bound<'_, Py
     let value = NumberOrArray::assigned(value, array.dtype())?;
     let array = array.clone();
     interrupt::run(key.py(), work(&array, &items), move || {
-        let indices: Vec<Index<'_>> = items.iter().map(Item::as_index).collect();
+        let indices: Vec<IndexItem<'_>> = items.iter().map(Item::as_index).collect();
         array.set_index(&indices, &value)
     })?
     .or_raise()

@@ -1,12 +1,12 @@
 //! What is refused: with the numbers, and before anything is written
 
-use usm_array::{Dtype, Error, Index, IndexError, IndexMode, Scalar, SliceItem, UsmArray, where_};
+use usm_array::{Dtype, Error, IndexError, IndexItem, IndexMode, Scalar, SliceItem, UsmArray, where_};
 
 use super::{PLACES, counting, integers};
 
 /// Nothing may be written by any of these, and the message must say what was found and what is allowed.
 #[track_caller]
-fn refused(array: &UsmArray, index: &[Index<'_>], message: &str) {
+fn refused(array: &UsmArray, index: &[IndexItem<'_>], message: &str) {
     let before = integers(array);
     let found = array.get_index(index).unwrap_err().to_string();
     assert_eq!(found, message);
@@ -19,8 +19,8 @@ fn refused(array: &UsmArray, index: &[Index<'_>], message: &str) {
 fn messages_have_the_numbers() {
     for place in PLACES.iter() {
         let array = counting(place, &[2, 3], Dtype::I32);
-        let all: Index<'_> = SliceItem::FULL.into();
-        let square = Index::Integers { values: &[0, 1, 2, 3], shape: Some(&[2, 2]) };
+        let all: IndexItem<'_> = SliceItem::FULL.into();
+        let square = IndexItem::Integers { values: &[0, 1, 2, 3], shape: Some(&[2, 2]) };
         refused(
             &array,
             &[all, square],
@@ -48,7 +48,7 @@ fn messages_have_the_numbers() {
             &[all, (&[true, false]).into()],
             "mask has size 2 where axis 1 of the array has size 3, allowed are the same size and 0",
         );
-        let many = Index::Integers { values: &[0], shape: Some(&[usize::MAX, 2]) };
+        let many = IndexItem::Integers { values: &[0], shape: Some(&[usize::MAX, 2]) };
         refused(
             &array,
             &[many],
@@ -59,7 +59,7 @@ fn messages_have_the_numbers() {
             &[(&[0]).into(), (&[0]).into(), (&[0]).into()],
             "found 3 indices and slices for 2 axes, allowed are at most 2",
         );
-        let dots: Index<'_> = SliceItem::Ellipsis.into();
+        let dots: IndexItem<'_> = SliceItem::Ellipsis.into();
         refused(&array, &[dots, (&[0]).into(), dots], "found 2 ellipses in one index, allowed is at most 1");
         refused(
             &array,
@@ -69,7 +69,7 @@ fn messages_have_the_numbers() {
         );
         refused(
             &array,
-            &[Index::Integers { values: &[0, 1], shape: Some(&[3]) }],
+            &[IndexItem::Integers { values: &[0, 1], shape: Some(&[3]) }],
             "index array has 2 values for shape [3], allowed are 3",
         );
         let floats = counting(place, &[2], Dtype::F32);
@@ -98,13 +98,13 @@ fn operations_refuse_before_they_write() {
             array.put_along_axis(&[0], Scalar::Int(7), Some(0), IndexMode::Raise).is_err(),
             "one axis, not two"
         );
-        let pairs = Index::Integers { values: &[0, 3], shape: Some(&[2, 1]) };
+        let pairs = IndexItem::Integers { values: &[0, 3], shape: Some(&[2, 1]) };
         assert!(array.put_along_axis(pairs, Scalar::Int(7), Some(1), IndexMode::Raise).is_err());
         assert!(array.put_along_axis(pairs, Scalar::Int(7), Some(2), IndexMode::Clip).is_err());
         assert!(array.place(&values, Scalar::Int(7)).is_err(), "another number of elements");
         assert!(array.extract(&values).is_err());
         assert!(where_(&array, &values, Scalar::Int(0)).is_err());
-        for index in [Index::FULL, SliceItem::NewAxis.into(), (&[true, false]).into(), true.into()] {
+        for index in [IndexItem::FULL, SliceItem::NewAxis.into(), (&[true, false]).into(), true.into()] {
             let refused = |found: Result<UsmArray, Error>| {
                 assert!(matches!(found, Err(Error::Index(IndexError::NotIntegers { .. }))));
             };
@@ -130,7 +130,7 @@ fn read_only_arrays_stay_as_they_are() {
         let array = counting(place, &[2, 3], Dtype::I32);
         let shown = array.read_only();
         let one = Scalar::Int(1);
-        let rows = Index::Integers { values: &[0, 0], shape: Some(&[2, 1]) };
+        let rows = IndexItem::Integers { values: &[0, 0], shape: Some(&[2, 1]) };
         for written in [
             shown.set_index(&[(&[0]).into()], one),
             shown.set_index(&[0.into()], one),

@@ -14,7 +14,7 @@ use std::sync::LazyLock;
 
 use proptest::prelude::*;
 use usm_array::usm_core::{Queue, UsmKind};
-use usm_array::{Bool8, Dtype, Index, SliceItem, UsmArray, dispatch};
+use usm_array::{Bool8, Dtype, IndexItem, SliceItem, UsmArray, dispatch};
 
 static PLACES: LazyLock<Vec<(Queue, UsmKind)>> = LazyLock::new(common::places);
 
@@ -38,11 +38,11 @@ enum Item {
 
 impl Item {
     /// The same as host slices.
-    fn on_host(&self) -> Index<'_> {
+    fn on_host(&self) -> IndexItem<'_> {
         match self {
             Self::Basic(item) => (*item).into(),
-            Self::Integers { shape, values } => Index::Integers { values, shape: Some(shape) },
-            Self::Mask { shape, values } => Index::Mask { values, shape: Some(shape) },
+            Self::Integers { shape, values } => IndexItem::Integers { values, shape: Some(shape) },
+            Self::Mask { shape, values } => IndexItem::Mask { values, shape: Some(shape) },
         }
     }
 

@@ -1,6 +1,6 @@
 //! Results of NumPy 2.4, written down: shapes with the rule where picked places go, elements, and what is refused
 
-use usm_array::{Dtype, Index, SliceItem};
+use usm_array::{Dtype, IndexItem, SliceItem};
 
 use super::reference::pick;
 use super::{Item, counting, integers};
@@ -86,15 +86,15 @@ fn results_are_those_of_numpy() {
         check_reference(row, &shape, &items, expected.as_ref());
         for place in &places {
             let array = counting(place, &shape, Dtype::I32);
-            let index: Vec<Index<'_>> = items.iter().map(Item::on_host).collect();
+            let index: Vec<IndexItem<'_>> = items.iter().map(Item::on_host).collect();
             let found = array.get_index(&index);
             let found = found.map(|result| (result.shape().to_vec(), integers(&result)));
             assert_eq!(found.as_ref().ok(), expected.as_ref(), "{row}: {found:?}");
             let arrays: Vec<_> = items.iter().map(|item| item.array(place, Dtype::I8)).collect();
-            let index: Vec<Index<'_>> = arrays
+            let index: Vec<IndexItem<'_>> = arrays
                 .iter()
                 .zip(&items)
-                .map(|(array, item)| array.as_ref().map_or_else(|| item.on_host(), Index::from))
+                .map(|(array, item)| array.as_ref().map_or_else(|| item.on_host(), IndexItem::from))
                 .collect();
             let found = array.get_index(&index).map(|result| (result.shape().to_vec(), integers(&result)));
             assert_eq!(found.as_ref().ok(), expected.as_ref(), "{row} with arrays: {found:?}");

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use usm_array::usm_core::{Queue, Runtime, UsmKind};
-use usm_array::{Bool8, Dtype, Index, IndexMode, Scalar, SliceItem, UsmArray, where_};
+use usm_array::{Bool8, Dtype, IndexItem, IndexMode, Scalar, SliceItem, UsmArray, where_};
 
 use super::{config, counting, integers, place};
 use crate::common::indices;
@@ -144,7 +144,7 @@ proptest! {
         let taken = array.take_along_axis(&at, Some(axis as isize), mode).unwrap();
         prop_assert_eq!(taken.shape(), &result[..]);
         prop_assert_eq!(integers(&taken), sources.iter().map(|&source| elements[source]).collect::<Vec<_>>());
-        let host = Index::Integers { values: &numbers, shape: Some(&of) };
+        let host = IndexItem::Integers { values: &numbers, shape: Some(&of) };
         let again = array.take_along_axis(host, Some(axis as isize), mode).unwrap();
         prop_assert_eq!(integers(&again), integers(&taken));
 
@@ -186,7 +186,7 @@ proptest! {
         let extracted: Vec<i64> = chosen.iter().map(|&i| elements[i]).collect();
         prop_assert_eq!(integers(&array.extract(&condition).unwrap()), extracted.clone());
         // The indices of nonzero are an index.
-        let index: Vec<Index<'_>> = nonzero.iter().map(Index::from).collect();
+        let index: Vec<IndexItem<'_>> = nonzero.iter().map(IndexItem::from).collect();
         prop_assert_eq!(integers(&array.get_index(&index).unwrap()), extracted);
 
         let values: Vec<i64> = (0..value_count as i64).map(|i| 100 + i).collect();

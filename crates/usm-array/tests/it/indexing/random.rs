@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use usm_array::usm_core::{Queue, UsmKind};
-use usm_array::{CopyMode, Dtype, Index, SliceItem, UsmArray};
+use usm_array::{CopyMode, Dtype, IndexItem, SliceItem, UsmArray};
 
 use super::reference::pick;
 use super::{Item, PLACES, config, counting, integers, place};
@@ -146,7 +146,7 @@ fn in_memory(dice: &mut Dice, items: &[Item]) -> Vec<Option<UsmArray>> {
     items.iter().map(array).collect()
 }
 
-fn index<'a>(items: &'a [Item], arrays: &'a [Option<UsmArray>]) -> Vec<Index<'a>> {
+fn index<'a>(items: &'a [Item], arrays: &'a [Option<UsmArray>]) -> Vec<IndexItem<'a>> {
     let one = |(item, array): (&'a Item, &'a Option<UsmArray>)| match array {
         Some(array) => array.into(),
         None => item.on_host(),

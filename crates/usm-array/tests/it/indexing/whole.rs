@@ -1,6 +1,6 @@
 //! Assignment within one memory, repeated indices, and arrays of many elements
 
-use usm_array::{Dtype, Index, IndexMode, SliceItem, UsmArray};
+use usm_array::{Dtype, IndexItem, IndexMode, SliceItem, UsmArray};
 
 use super::{PLACES, counting, integers};
 
@@ -36,7 +36,7 @@ fn the_last_of_repeated_indices_wins() {
         assert_eq!(integers(&array), [6, 7, 2, 3, 4, 5]);
         array.put(&[1, 1, 1], &values, IndexMode::Raise).unwrap();
         assert_eq!(integers(&array), [6, 2, 2, 3, 4, 5]);
-        let rows = Index::Integers { values: &[0, 0, 0, 0, 0, 0], shape: Some(&[3, 2]) };
+        let rows = IndexItem::Integers { values: &[0, 0, 0, 0, 0, 0], shape: Some(&[3, 2]) };
         array
             .put_along_axis(
                 rows,
@@ -99,8 +99,8 @@ fn places_far_from_each_other() {
             }
             // Each picked row changes, and nothing else does.
             let mut expected = integers(array);
-            let index: Vec<Index<'_>> =
-                std::iter::repeat_n(Index::FULL, axis).chain([Index::from(&picked)]).collect();
+            let index: Vec<IndexItem<'_>> =
+                std::iter::repeat_n(IndexItem::FULL, axis).chain([IndexItem::from(&picked)]).collect();
             let values = UsmArray::zeros(&place.0, place.1, taken.shape(), Dtype::I32).unwrap();
             for (i, &at) in picked.iter().enumerate() {
                 let at = if at < 0 { at + rows as i64 } else { at } as usize;

@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::ops::Range;
 
 use usm_array::usm_core::UsmKind;
-use usm_array::{Element, Index, IndexMode, UsmArray};
+use usm_array::{Element, IndexItem, IndexMode, UsmArray};
 
 use super::stage::{Case, Contender, OURS, queue};
 
@@ -46,7 +46,7 @@ fn mask() -> Vec<Contender> {
         let pairs = black_box(&of_loop).iter().zip(&numbers);
         pairs.filter(|&(&holds, _)| holds).map(|(_, &number)| number).collect::<Vec<_>>()
     };
-    let ours = move || array.get_index(&[Index::from(&mask[..])]).unwrap();
+    let ours = move || array.get_index(&[IndexItem::from(&mask[..])]).unwrap();
     vec![Contender::timed(OURS, ours), Contender::timed("plain loop", plain)]
 }
 
@@ -67,7 +67,7 @@ pub(crate) fn cases() -> Vec<Case> {
         "set_index of 1e6 rows of 8 f8",
         &[ROWS, COLUMNS],
         |i| i as f64,
-        |array, places, others| array.set_index(&[Index::from(places)], others).unwrap(),
+        |array, places, others| array.set_index(&[IndexItem::from(places)], others).unwrap(),
         |numbers, places, others| {
             let rows = others.chunks_exact(COLUMNS).zip(places);
             rows.for_each(|(from, &place)| numbers[row(place)].copy_from_slice(from));

@@ -1,0 +1,130 @@
+//! Every public type goes wherever threads need it
+
+use std::collections::BTreeSet;
+
+use usm_array::dlpack::*;
+use usm_array::*;
+
+/// The names of the types, each of which has to be `Send` and `Sync` for this to compile.
+macro_rules! can_be_shared {
+    ($($name:ident $(<$($argument:tt),*>)?),* $(,)?) => {{
+        const fn check<T: Send + Sync>() {}
+        $(const { check::<$name $(<$($argument),*>)?>() };)*
+        BTreeSet::from([$(stringify!($name)),*])
+    }};
+}
+
+/// Traits, which have no values.
+const TRAITS: [&str; 4] = ["Element", "Nested", "SliceItems", "SliceRange"];
+
+/// C structs of DLPack with pointers that anybody may set, and pointers to them: their owners are checked.
+const C_STRUCTS: [&str; 6] = [
+    "DLTensor",
+    "DLManagedTensor",
+    "DLManagedTensorVersioned",
+    "DLPackExchangeAPIHeader",
+    "DLPackExchangeAPI",
+    "RawTensor",
+];
+
+/// The types that a file hands out by `pub use`: names that begin with a capital letter and are no constants.
+fn exported(source: &str) -> BTreeSet<&str> {
+    let uses = source.split("\npub use ").skip(1).filter_map(|rest| rest.split(';').next());
+    let names = uses.flat_map(|path| path.split(|c: char| !c.is_alphanumeric() && c != '_'));
+    let is_type = |name: &&str| {
+        name.starts_with(|c: char| c.is_uppercase())
+            && name.contains(|c: char| c.is_lowercase() || c.is_numeric())
+            && ![&TRAITS[..], &C_STRUCTS].concat().contains(name)
+    };
+    names.filter(is_type).collect()
+}
+
+#[test]
+fn every_public_type_is_send_and_sync() {
+    let checked = can_be_shared![
+        UsmArray,
+        UsmArrayBuilder,
+        ArrayOrScalar<'static>,
+        BufferSource<'static>,
+        Conversion,
+        CopyMode,
+        CreateOptions,
+        Indexing,
+        LikeOptions,
+        Numbers<'static>,
+        Bool8,
+        Casting,
+        DefaultDtypes,
+        Dtype,
+        DtypeError,
+        DtypeKind,
+        F8E4M3Fn,
+        F8E4M3Fnuz,
+        F8E5M2,
+        F8E5M2Fnuz,
+        Finfo,
+        Iinfo,
+        PromotionOperand,
+        WeakScalar,
+        CreateError,
+        Error,
+        IndexError,
+        ManipulateError,
+        Result<()>,
+        IndexItem<'static>,
+        IndexMode,
+        ByteSpan,
+        CudaArrayInterface,
+        InterfaceError,
+        InterfaceRef<'static>,
+        UsmArrayInterface,
+        ValidInterface,
+        Axes<usize>,
+        CopyOrder,
+        Extent,
+        Layout,
+        LayoutError,
+        Offsets<'static>,
+        Order,
+        Overlap,
+        SliceItem,
+        StridedBytes<'static>,
+        Repeats<'static>,
+        Tolerance,
+        FloatMode,
+        PrintOptions,
+        Sign,
+        Scalar,
+        SliceReadGuard<'static, f64>,
+        SliceWriteGuard<'static, f64>,
+        TypedArray<f64>,
+        ArrayView<'static, f64>,
+        ArrayViewMut<'static, f64>,
+        ElementIndex,
+        IndexedIter<'static, f64>,
+        Iter<'static, f64>,
+        IterMut<'static, f64>,
+        ParIter<'static, f64>,
+        SubViews<'static, f64>,
+    ];
+    let exported_here = exported(include_str!("../../src/lib.rs"));
+    assert!(exported_here.len() > 60, "{exported_here:?}");
+    assert_eq!(exported_here.difference(&checked).collect::<Vec<_>>(), [] as [&&str; 0], "add them above");
+
+    let checked = can_be_shared![
+        DLDataType,
+        DLDataTypeCode,
+        DLDevice,
+        DLDeviceType,
+        DLPackVersion,
+        DlpackError,
+        DlpackExport<'static>,
+        DlpackImport<'static>,
+        ManagedTensor,
+        SetError,
+        TensorForm,
+    ];
+    let exported_there = exported(include_str!("../../src/dlpack/mod.rs"));
+    assert!(exported_there.len() > 8, "{exported_there:?}");
+    assert_eq!(exported_there.difference(&checked).collect::<Vec<_>>(), [] as [&&str; 0], "add them above");
+}
