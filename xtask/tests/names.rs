@@ -16,7 +16,8 @@ const TERMS: [&str; 5] = ["Operand", "Order", "Block", "Place", "Index"];
 const OF_A_FILE: [&str; 3] = ["Inner", "State", "Readme"];
 
 /// Names of usm-memory that stand for several types so far, and terms that other crates have, too. Take out what has become one type.
-const LEFT: [&str; 8] = ["Callback", "Counts", "Entry", "Operand", "Order", "Part", "Pending", "Piece"];
+const LEFT: [&str; 9] =
+    ["Callback", "Counts", "Entry", "Operand", "Order", "Part", "Pending", "Piece", "Step"];
 
 /// The names of the types that a file declares, without its tests. Associated types are none.
 fn types(content: &str) -> Vec<&str> {

@@ -3,7 +3,7 @@
 use usm_memory::usm_core::{DeviceType, Queue, UsmKind};
 
 use super::cast::Cast;
-use super::copy_kernels::{Elements, Launches, Work};
+use super::copy_kernels::{Elements, KernelWork, Launches};
 use super::place::{Place, addresses, overlap};
 use super::plan::{CopyPlan, Side};
 use super::staged::Staging;
@@ -91,7 +91,7 @@ impl<'a> Executor<'a> {
             return Self::HostTask(queue);
         }
         let launches = |elements: Elements, starts: [usize; 2]| {
-            Kernels::global().launches(queue, Work::Copy(elements), plan, starts).ok()
+            Kernels::global().launches(queue, KernelWork::Copy(elements), plan, starts).ok()
         };
         if is_for_kernels(queue, plan, itemsize)
             && to.is_for_kernels_of(queue)
@@ -153,7 +153,7 @@ pub(super) fn fill_launches(array: &UsmArray, plan: &CopyPlan, element: &[u8]) -
     if !is_for_kernels(queue, plan, itemsize) || !array.buffer().is_reachable_by(queue) {
         return None;
     }
-    Kernels::global().launches(queue, Work::Fill(element), plan, [addresses(array).start, 0]).ok()
+    Kernels::global().launches(queue, KernelWork::Fill(element), plan, [addresses(array).start, 0]).ok()
 }
 
 /// Whether a plan is for kernels of a queue, which may carry it out in any order.

@@ -135,7 +135,7 @@ impl<'a> DlpackRequest<'a> {
             ordered.wait()?;
         }
         let options = DlpackImport { queue: wanted.or(options.queue), ..*options };
-        // SAFETY: the caller's promises.
+        // SAFETY: the caller's promises 1 and 2.
         unsafe { UsmArray::from_dlpack(tensor, &options) }
     }
 }

@@ -3,7 +3,7 @@
 use super::Values;
 use super::device;
 use super::memory::{by_itemsize, fill};
-use super::read::HostElements;
+use super::read::ReadElements;
 use crate::array::{ArrayOrScalar, UsmArray};
 use crate::dtype::{Dtype, PromotionOperand, default_dtypes};
 use crate::error::Result;
@@ -49,7 +49,7 @@ pub fn where_<'a, 'b>(
     if result.is_empty() {
         return Ok(result);
     }
-    let truth = HostElements::truth(condition)?;
+    let truth = ReadElements::truth(condition)?;
     let layout = Layout::contiguous(condition.shape(), Order::C)?.broadcast_to(&shape)?;
     let itemsize = dtype.itemsize_bytes();
     // All are read before the result is written: who writes does not wait.

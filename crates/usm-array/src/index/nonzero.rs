@@ -2,7 +2,7 @@
 
 use super::mask::Mask;
 use super::memory::fill;
-use super::read::HostElements;
+use super::read::ReadElements;
 use crate::array::UsmArray;
 use crate::dtype::Dtype;
 use crate::error::Result;
@@ -42,7 +42,7 @@ impl UsmArray {
             };
             return (0..self.ndim()).map(axis).collect();
         }
-        let truth = HostElements::truth(self)?;
+        let truth = ReadElements::truth(self)?;
         let bytes = &*truth.read()?;
         let count = count(bytes);
         let axis = |axis| {
@@ -84,7 +84,7 @@ impl UsmArray {
             }
             return Ok(indices);
         }
-        let truth = HostElements::truth(self)?;
+        let truth = ReadElements::truth(self)?;
         let bytes = &*truth.read()?;
         let indices = Self::empty(self.queue(), self.kind(), &[count(bytes), self.ndim()], Dtype::I64)?;
         fill(&indices, |out| {
@@ -219,7 +219,7 @@ static SET: [[u8; 8]; 256] = {
 
 /// The places of all elements, in row-major order, that are not zero.
 pub(super) fn true_places(condition: &UsmArray) -> Result<Vec<usize>> {
-    let truth = HostElements::truth(condition)?;
+    let truth = ReadElements::truth(condition)?;
     let bytes = &*truth.read()?;
     let mut places = with_capacity(count(bytes))?;
     places.extend(bytes.iter().enumerate().filter(|&(_, &byte)| byte != 0).map(|(place, _)| place));

@@ -12,7 +12,7 @@ use crate::view::{Reading, bytes_of, with_capacity};
 
 /// Elements in row-major order and without gaps, where host code can touch them.
 #[derive(Debug)]
-pub(super) enum HostElements<'a> {
+pub(super) enum ReadElements<'a> {
     /// Elements of an array that host code reaches, in place.
     InPlace(Box<UsmArray>),
     /// Elements of the host, in place.
@@ -20,7 +20,7 @@ pub(super) enum HostElements<'a> {
     Copied(Vec<u8>),
 }
 
-impl<'a> HostElements<'a> {
+impl<'a> ReadElements<'a> {
     /// The elements of an array, in place if possible.
     pub(super) fn of(array: &UsmArray) -> Result<Self> {
         if array.is_host_reachable() && array.is_c_contiguous() && !array.is_empty() {
@@ -101,18 +101,18 @@ impl<'a> IndexArray<'a> {
         Ok(Some(Self { shape, dtype, index: *index }))
     }
 
-    fn elements(&self) -> Result<HostElements<'a>> {
+    fn elements(&self) -> Result<ReadElements<'a>> {
         Ok(match self.index {
             IndexItem::Basic(SliceItem::Index(index)) => {
-                HostElements::Copied(bytes_of(&[index as i64]).to_vec())
+                ReadElements::Copied(bytes_of(&[index as i64]).to_vec())
             }
-            IndexItem::Basic(_) => HostElements::Borrowed(&[]), // never, see above
-            IndexItem::Array(array) => HostElements::of(array)?,
-            IndexItem::Integers { values, .. } => HostElements::Borrowed(bytes_of(values)),
+            IndexItem::Basic(_) => ReadElements::Borrowed(&[]), // never, see above
+            IndexItem::Array(array) => ReadElements::of(array)?,
+            IndexItem::Integers { values, .. } => ReadElements::Borrowed(bytes_of(values)),
             IndexItem::Mask { values, .. } => {
                 let mut bytes = with_capacity(values.len())?;
                 bytes.extend(values.iter().map(|&value| u8::from(value)));
-                HostElements::Copied(bytes)
+                ReadElements::Copied(bytes)
             }
         })
     }

@@ -1,6 +1,6 @@
 //! What is assigned: cast to the target's dtype, then broadcast or repeated
 
-use super::read::HostElements;
+use super::read::ReadElements;
 use crate::array::{ArrayOrScalar, UsmArray};
 use crate::copy::CopyMode;
 use crate::error::Result;
@@ -11,7 +11,7 @@ use crate::view::with_capacity;
 /// Values of a dtype on the host, in the shape in which they are needed.
 #[derive(Debug)]
 pub(super) struct Values {
-    pub(super) elements: HostElements<'static>,
+    pub(super) elements: ReadElements<'static>,
     // Invariant IV1: Its displacements are below the number of elements.
     pub(super) layout: Layout,
 }
@@ -50,7 +50,7 @@ impl Values {
                     let len_bytes = count * target.itemsize_bytes();
                     let mut repeated = with_capacity(len_bytes)?;
                     repeated.extend(elements.read()?.iter().cycle().take(len_bytes));
-                    elements = HostElements::Copied(repeated);
+                    elements = ReadElements::Copied(repeated);
                 }
                 Layout::contiguous(&[count], Order::C)?
             }
@@ -60,19 +60,19 @@ impl Values {
 
     fn one(target: &UsmArray, value: Scalar, shape: &[usize]) -> Result<Self> {
         let bytes = value.to_bytes(target.dtype())?;
-        let elements = HostElements::Copied(bytes[..target.itemsize_bytes()].to_vec());
+        let elements = ReadElements::Copied(bytes[..target.itemsize_bytes()].to_vec());
         Ok(Self { elements, layout: Layout::contiguous(&[], Order::C)?.broadcast_to(shape)? })
     }
 }
 
 /// The elements of an array in the dtype of a target that will be written, in place unless that is the target's own memory.
-fn elements_for(target: &UsmArray, array: &UsmArray) -> Result<HostElements<'static>> {
+fn elements_for(target: &UsmArray, array: &UsmArray) -> Result<ReadElements<'static>> {
     let cast = array.astype(target.dtype(), CopyMode::IfNeeded)?;
     let (a, b) = (addresses(target), addresses(&cast));
     if a.start < b.end && b.start < a.end {
-        return Ok(HostElements::Copied(cast.to_bytes()?));
+        return Ok(ReadElements::Copied(cast.to_bytes()?));
     }
-    HostElements::of(&cast)
+    ReadElements::of(&cast)
 }
 
 /// The addresses that the elements of an array span.

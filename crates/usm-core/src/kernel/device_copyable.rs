@@ -85,7 +85,7 @@ pub unsafe trait DeviceCopyable: Copy + 'static {
 
 macro_rules! numbers {
     ($($number:ty, $kind:ident;)+) => {$(
-        // SAFETY: 1 and 2. A number of C, without padding. 3. Its kind.
+        // SAFETY: promises 1 and 2: a number of C, without padding. 3. Its kind.
         unsafe impl DeviceCopyable for $number {
             const KIND: ArgumentKind = ArgumentKind::$kind;
         }
@@ -105,7 +105,7 @@ numbers!(
     f64, F64;
 );
 
-// SAFETY: 1 and 2. Elements lie without gaps, as in C. 3. The default.
+// SAFETY: promises 1 and 2: elements lie without gaps, as in C. 3. The default.
 unsafe impl<T: DeviceCopyable, const LEN: usize> DeviceCopyable for [T; LEN] {}
 
 /// The bytes of a value.

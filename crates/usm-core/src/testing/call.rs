@@ -126,7 +126,7 @@ macro_rules! methods {
                 }
 
                 unsafe fn trim(&self, queue: RawQueue, kind: UsmKind) -> bool {
-                    // SAFETY: the caller's promise; the handle is `inner`'s own.
+                    // SAFETY: promise 1 of the method of `Backend`; the handle is `inner`'s own.
                     unsafe { self.inner.trim(queue, kind) }
                 }
 

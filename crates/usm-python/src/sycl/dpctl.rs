@@ -79,7 +79,7 @@ fn dpctl(py: Python<'_>) -> PyResult<Option<&'static Dpctl>> {
 
 /// The Python objects that stand for a queue, kept with it.
 #[derive(Default)]
-struct Objects {
+struct DpctlObjects {
     /// An object of dpctl's own class. It has no reference to ours, so there is no cycle.
     given: Option<Kept>,
     /// A weak reference to an object of the joint class, which owns the queue.
@@ -88,7 +88,7 @@ struct Objects {
 
 /// The object of dpctl that the program gave for a queue.
 fn given(queue: &Queue) -> Option<&Py<PyAny>> {
-    queue.attached::<Objects>()?.given.as_ref()?.object()
+    queue.attached::<DpctlObjects>()?.given.as_ref()?.object()
 }
 
 /// The Python object that the program gave for a context.
@@ -132,10 +132,10 @@ pub(crate) fn own_queue_object<'py>(py: Python<'py>, queue: &Queue) -> PyResult<
     let ours = || Bound::new(py, SyclQueue::from_queue(queue.clone()));
     let dpctl = if queue.backend_id() == BackendId::Sycl { dpctl(py)? } else { None };
     let Some(dpctl) = dpctl else { return Ok(ours()?.into_any()) };
-    if queue.attached::<Objects>().is_none() {
-        queue.attach(Objects::default());
+    if queue.attached::<DpctlObjects>().is_none() {
+        queue.attach(DpctlObjects::default());
     }
-    let objects = queue.attached::<Objects>();
+    let objects = queue.attached::<DpctlObjects>();
     let known = objects.and_then(|objects| Some(lock(&objects.made).as_ref()?.object()?.clone_ref(py)));
     if let Some(made) = known.and_then(|made| made.bind(py).upgrade()) {
         return Ok(made);
@@ -354,7 +354,7 @@ fn remember_import(object: &Bound<'_, PyAny>, imported: &QueueOrContext) -> PyRe
     let class = object.get_type();
     match imported {
         QueueOrContext::Queue(queue) if class.is(&dpctl.queue.theirs) => {
-            queue.attach(Objects { given: Some(Kept::of(object)), ..Objects::default() });
+            queue.attach(DpctlObjects { given: Some(Kept::of(object)), ..DpctlObjects::default() });
             remember(object, queue);
         }
         QueueOrContext::Context(context) if class.is(&dpctl.context.theirs) => {

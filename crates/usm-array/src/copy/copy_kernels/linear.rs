@@ -22,11 +22,11 @@
 mod tests;
 
 use super::elements::Elements;
-use super::planned::{Arguments, LINE_BYTES, POINT, Planned, VECTOR_BYTES, Work};
+use super::planned::{Arguments, KernelWork, LINE_BYTES, POINT, Planned, VECTOR_BYTES};
 use crate::copy::plan::{CopyPlan, Loop};
 use crate::layout::Axes;
 
-/// Work-items of a group, unless the device has fewer.
+/// KernelWork-items of a group, unless the device has fewer.
 const GROUP_ITEMS: usize = 128;
 
 /// Rows from so many bytes on are long: they are cut at lines.
@@ -78,17 +78,17 @@ const LAUNCH_ELEMENTS: usize = 1 << 30;
 const MAX_LAUNCHES: usize = 1 << 12;
 
 /// The work with smaller elements where these are not aligned; `None` where that cannot be.
-fn aligned(work: Work<'_>, dst: usize, src: usize) -> Option<Work<'_>> {
+fn aligned(work: KernelWork<'_>, dst: usize, src: usize) -> Option<KernelWork<'_>> {
     let is_aligned = |address: usize, bytes: usize| address.is_multiple_of(bytes.min(8));
     match work {
-        Work::Copy(elements @ Elements { pair: None, item_bytes, .. }) => {
+        KernelWork::Copy(elements @ Elements { pair: None, item_bytes, .. }) => {
             let unit = 1 << (dst | src | item_bytes).trailing_zeros();
-            Some(Work::Copy(Elements { from_bytes: unit, item_bytes: unit, ..elements }))
+            Some(KernelWork::Copy(Elements { from_bytes: unit, item_bytes: unit, ..elements }))
         }
-        Work::Copy(elements) => {
+        KernelWork::Copy(elements) => {
             (is_aligned(dst, elements.item_bytes) && is_aligned(src, elements.from_bytes)).then_some(work)
         }
-        Work::Fill(element) => is_aligned(dst, element.len()).then_some(work),
+        KernelWork::Fill(element) => is_aligned(dst, element.len()).then_some(work),
     }
 }
 
@@ -98,7 +98,7 @@ fn aligned(work: Work<'_>, dst: usize, src: usize) -> Option<Work<'_>> {
 /// Every element of the target must be visited once.
 pub(super) fn launches<'a>(
     plan: &CopyPlan,
-    work: Work<'a>,
+    work: KernelWork<'a>,
     dst: usize,
     src: usize,
 ) -> Option<Vec<Planned<'a>>> {
@@ -107,7 +107,7 @@ pub(super) fn launches<'a>(
 
 fn with_limit<'a>(
     plan: &CopyPlan,
-    work: Work<'a>,
+    work: KernelWork<'a>,
     dst: usize,
     src: usize,
     limit: usize,
@@ -139,12 +139,12 @@ fn with_limit<'a>(
 }
 
 /// Elements of a work-item of `elements`, as in the source.
-fn elements_of_item(work: Work<'_>) -> usize {
+fn elements_of_item(work: KernelWork<'_>) -> usize {
     if work.item_bytes() == 16 { 1 } else { 2 }
 }
 
 /// Elements of a chunk of `select`, as in the source.
-fn elements_of_chunk(work: Work<'_>) -> usize {
+fn elements_of_chunk(work: KernelWork<'_>) -> usize {
     let is_cast = work.pair().is_some();
     match (work.source_bytes(), work.item_bytes()) {
         (4, 2) | (2, 1) if is_cast => 8,
@@ -174,7 +174,7 @@ fn shared_chunks(chunks: usize, pieces: usize) -> (usize, usize) {
 /// A run of a cast that is just long, and no whole number of chunks.
 #[cfg(test)]
 pub(super) fn long_run(elements: Elements) -> usize {
-    LONG_BLOCKS * LANES * pieces_of_item(elements) * elements_of_chunk(Work::Copy(elements)) + 3
+    LONG_BLOCKS * LANES * pieces_of_item(elements) * elements_of_chunk(KernelWork::Copy(elements)) + 3
 }
 
 fn size(loops: &[Loop]) -> usize {
@@ -184,7 +184,7 @@ fn size(loops: &[Loop]) -> usize {
 /// Loops whose strides are bytes, the innermost first, from two addresses on.
 #[derive(Clone)]
 struct ByteNest<'a> {
-    work: Work<'a>,
+    work: KernelWork<'a>,
     loops: Axes<Loop>,
     dst: usize,
     src: usize,
@@ -346,7 +346,7 @@ impl<'a> ByteNest<'a> {
 
     /// Runs of the target from short rows of small elements, which are half or more of what lies between them.
     fn short_rows(&self) -> Option<Planned<'a>> {
-        let Work::Copy(Elements { item_bytes: item @ (1 | 2), pair: None, .. }) = self.work else {
+        let KernelWork::Copy(Elements { item_bytes: item @ (1 | 2), pair: None, .. }) = self.work else {
             return None;
         };
         let [row, rows, outer @ ..] = &self.loops[..] else { return None };
@@ -390,7 +390,7 @@ impl<'a> ByteNest<'a> {
             _ => self.pieces(len * item, count * item, outer),
         };
         let (each, chunks) = match (self.work, run) {
-            (Work::Copy(elements @ Elements { pair: Some(_), from_bytes, item_bytes }), [only])
+            (KernelWork::Copy(elements @ Elements { pair: Some(_), from_bytes, item_bytes }), [only])
                 if (only.dst, only.src) == (item_bytes.cast_signed(), from_bytes.cast_signed()) =>
             {
                 shared_chunks(chunks, pieces_of_item(elements))
@@ -424,6 +424,6 @@ impl<'a> ByteNest<'a> {
     }
 
     fn is_fill(&self) -> bool {
-        matches!(self.work, Work::Fill(_))
+        matches!(self.work, KernelWork::Fill(_))
     }
 }

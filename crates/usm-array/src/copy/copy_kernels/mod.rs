@@ -24,8 +24,8 @@ use usm_memory::usm_core::{Error, Event, Kernel, KernelArgument, Queue, Result};
 use super::plan::CopyPlan;
 use crate::kernel_engine::{Kernels, Launch, Reason};
 pub(super) use elements::Elements;
+pub(super) use planned::KernelWork;
 use planned::Planned;
-pub(super) use planned::Work;
 use tile::TILE_LOCAL_BYTES;
 
 /// The launches that carry out a plan between two addresses, one after the other.
@@ -89,7 +89,7 @@ impl Kernels {
     pub(super) fn launches(
         &self,
         queue: &Queue,
-        work: Work<'_>,
+        work: KernelWork<'_>,
         plan: &CopyPlan,
         [dst, src]: [usize; 2],
     ) -> Result<Launches, Reason> {
@@ -136,15 +136,21 @@ impl Kernels {
         dependencies: &[Event],
     ) -> Result<Event> {
         let addresses = [dst.expose_provenance(), src.expose_provenance()];
-        let launches = self.launches(queue, Work::Copy(elements), plan, addresses).map_err(refused(queue))?;
+        let launches =
+            self.launches(queue, KernelWork::Copy(elements), plan, addresses).map_err(refused(queue))?;
         // SAFETY: promises 1 and 2.
         unsafe { launches.submit(queue, dependencies) }
     }
 }
 
 /// The launch of a kernel that transposes, for copies and casts that are best done so on this device.
-fn tiled(queue: &Queue, work: Work<'_>, plan: &CopyPlan, [dst, src]: [usize; 2]) -> Option<Planned<'static>> {
-    let Work::Copy(elements) = work else { return None };
+fn tiled(
+    queue: &Queue,
+    work: KernelWork<'_>,
+    plan: &CopyPlan,
+    [dst, src]: [usize; 2],
+) -> Option<Planned<'static>> {
+    let KernelWork::Copy(elements) = work else { return None };
     let has_memory = queue.device().info().local_mem_bytes >= TILE_LOCAL_BYTES as u64;
     if has_memory { tile::launch(plan, elements, dst, src) } else { None }
 }

@@ -23,14 +23,14 @@ pub(super) const POINT: Loop = Loop { count: 1, dst: 0, src: 0 };
 
 /// What a kernel does with the elements of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Work<'a> {
+pub(crate) enum KernelWork<'a> {
     /// Copies or casts them.
     Copy(Elements),
     /// Sets those of the target to the bytes of one.
     Fill(&'a [u8]),
 }
 
-impl Work<'_> {
+impl KernelWork<'_> {
     pub(crate) fn item_bytes(self) -> usize {
         match self {
             Self::Copy(elements) => elements.item_bytes,
@@ -58,11 +58,11 @@ impl Work<'_> {
 pub(super) struct Planned<'a> {
     // Invariant PG1: The kernel visits every pair of addresses of its part of the plan once.
     pub(super) kernel: &'static str,
-    pub(super) work: Work<'a>,
+    pub(super) work: KernelWork<'a>,
     /// In the kernel's order.
     pub(super) arguments: Vec<KernelArgument>,
     pub(super) items: usize,
-    /// Work-items of a group.
+    /// KernelWork-items of a group.
     pub(super) group_items: usize,
     /// Whether a group cannot have fewer.
     pub(super) is_whole: bool,
@@ -72,12 +72,12 @@ impl Planned<'_> {
     /// The module of the kernel.
     pub(super) fn module(&self) -> Option<&'static Module> {
         match self.work {
-            Work::Copy(Elements { from_bytes, item_bytes, pair: Some(_) }) => match self.kernel {
+            KernelWork::Copy(Elements { from_bytes, item_bytes, pair: Some(_) }) => match self.kernel {
                 "cast_tile" => modules::cast_tile(from_bytes, item_bytes),
                 _ => modules::cast(from_bytes, item_bytes),
             },
-            Work::Copy(elements) => modules::sized(self.kernel, elements.item_bytes),
-            Work::Fill(element) => {
+            KernelWork::Copy(elements) => modules::sized(self.kernel, elements.item_bytes),
+            KernelWork::Fill(element) => {
                 let module = if self.kernel == "rows" { "fill_rows" } else { "fill_elements" };
                 modules::sized(module, element.len())
             }
@@ -93,10 +93,10 @@ pub(super) struct Arguments {
 
 impl Arguments {
     /// The target; the source, or the value of a fill; the pair of dtypes of a cast.
-    pub(super) fn new(work: Work<'_>, dst: usize, src: usize) -> Self {
+    pub(super) fn new(work: KernelWork<'_>, dst: usize, src: usize) -> Self {
         let mut list = Vec::with_capacity(ARGUMENTS);
         list.push(KernelArgument::pointer(dst));
-        if let Work::Fill(element) = work {
+        if let KernelWork::Fill(element) = work {
             let mut value = [0; VECTOR_BYTES];
             value.chunks_exact_mut(element.len()).for_each(|place| place.copy_from_slice(element));
             list.extend(
@@ -106,7 +106,7 @@ impl Arguments {
             list.push(KernelArgument::pointer(src));
         }
         list.extend(work.pair().map(KernelArgument::from));
-        Self { list, has_source: matches!(work, Work::Copy(_)) }
+        Self { list, has_source: matches!(work, KernelWork::Copy(_)) }
     }
 
     pub(super) fn into_list(self) -> Vec<KernelArgument> {
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn numbers_that_kernels_cannot_count_with_are_refused() {
-        let mut arguments = Arguments::new(Work::Fill(&[1, 2]), 0, 0);
+        let mut arguments = Arguments::new(KernelWork::Fill(&[1, 2]), 0, 0);
         assert_eq!([0, 1 << 31].map(|number| arguments.divisor(number)), [None; 2]);
         assert_eq!((arguments.divisor((1 << 31) - 1), arguments.count((1 << 32) - 1)), (Some(()), Some(())));
         assert_eq!(arguments.counts([1, 1 << 32]), None);

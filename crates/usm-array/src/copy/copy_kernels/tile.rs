@@ -23,7 +23,7 @@
 //! | inner axes | divisors of the steps of the innermost axis and of the next one; stride of the second axis, of the third one, on the side where they are not dense (i64 each) |
 
 use super::elements::Elements;
-use super::planned::{Arguments, LINE_BYTES, POINT, Planned, VECTOR_BYTES, Work};
+use super::planned::{Arguments, KernelWork, LINE_BYTES, POINT, Planned, VECTOR_BYTES};
 use crate::copy::plan::{CopyPlan, Loop};
 use crate::layout::Axes;
 
@@ -41,7 +41,7 @@ const WINDOW_BYTES: usize = 32;
 /// The most local memory of a work-group of any of the kernels, whose work-items are at most 1,024.
 pub(crate) const TILE_LOCAL_BYTES: usize = 32 << 10;
 
-/// Work-items of the kernels for records.
+/// KernelWork-items of the kernels for records.
 const RECORD_ITEMS: usize = 256;
 
 /// Axes over the grid, without boxes and with them; casts have as many as boxes.
@@ -191,7 +191,7 @@ impl Crossing {
     }
 
     fn arguments(&self) -> Arguments {
-        Arguments::new(Work::Copy(self.elements), self.dst, self.src)
+        Arguments::new(KernelWork::Copy(self.elements), self.dst, self.src)
     }
 
     fn planned(
@@ -201,7 +201,7 @@ impl Crossing {
         groups: usize,
         group_items: usize,
     ) -> Option<Planned<'static>> {
-        let (work, arguments) = (Work::Copy(self.elements), arguments.into_list());
+        let (work, arguments) = (KernelWork::Copy(self.elements), arguments.into_list());
         let items = groups.checked_mul(group_items)?;
         Some(Planned { kernel, work, arguments, items, group_items, is_whole: true })
     }

@@ -73,14 +73,16 @@ impl Drop for KnownRange {
 static PREVIOUS: OnceLock<libc::sigaction> = OnceLock::new();
 
 /// Installs the handler, once in a process and its forked children.
+///
+/// Invariant FH1: an action has integers and pointers alone, and is the default action where all of them are zero.
 fn install() {
     static IS_DONE: AtomicBool = AtomicBool::new(false);
     if IS_DONE.swap(true, Ordering::Relaxed) || env::var_os(SWITCH).is_some_and(|value| value == "0") {
         return;
     }
-    // SAFETY: a struct of integers and pointers, for which zeros are values.
+    // SAFETY: FH1: a struct of integers and pointers, for which zeros are values.
     let mut action: libc::sigaction = unsafe { mem::zeroed() };
-    // SAFETY: reads the action into a valid place.
+    // SAFETY: FH1: reads the action into a valid place.
     if unsafe { libc::sigaction(libc::SIGSEGV, ptr::null(), &raw mut action) } != 0 {
         return;
     }
@@ -89,7 +91,7 @@ fn install() {
     // The mask and the flags of the action found hold for its call from ours, too. Its thread may have overflowed its stack.
     action.sa_flags |= libc::SA_SIGINFO | libc::SA_ONSTACK;
     action.sa_sigaction = on_fault as *const () as libc::sighandler_t;
-    // SAFETY: a function with the signature that `SA_SIGINFO` demands, which does what is async-signal-safe only.
+    // SAFETY: FH2: a function with the signature that `SA_SIGINFO` demands, which does what is async-signal-safe only.
     unsafe { libc::sigaction(libc::SIGSEGV, &raw const action, ptr::null_mut()) };
 }
 
@@ -97,13 +99,15 @@ type WithInfo = extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
 type Plain = extern "C" fn(c_int);
 
 /// The handler.
+///
+/// Invariant FH2: the system alone calls it, with what `SA_SIGINFO` promises, and all that it does is async-signal-safe.
 extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    // SAFETY: the system passes a pointer to what it knows of the signal (`SA_SIGINFO`).
+    // SAFETY: FH2: the system passes a pointer to what it knows of the signal (`SA_SIGINFO`).
     let known = unsafe { &*info };
     // Others are sent by `kill`, and have no address.
     let is_fault = known.si_code > 0;
     if is_fault {
-        // SAFETY: the system has set the address of a fault.
+        // SAFETY: FH2: the system has set the address of a fault.
         let address = unsafe { known.si_addr() }.addr();
         if SLOTS_OF_RANGES.iter().any(|slot| slot.contains(address)) {
             Message::of(address).write();
@@ -131,12 +135,12 @@ extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut 
 
 /// Lets the signal end the process: a fault comes again when the handler returns, a signal that was sent is sent again.
 fn end_by(signal: c_int, is_fault: bool) {
-    // SAFETY: a struct of integers and pointers, for which zeros are values: `SIG_DFL` and no flags.
+    // SAFETY: FH1: a struct of integers and pointers, for which zeros are values: `SIG_DFL` and no flags.
     let default: libc::sigaction = unsafe { mem::zeroed() };
-    // SAFETY: the default action is always allowed.
+    // SAFETY: FH1: the default action is always allowed.
     unsafe { libc::sigaction(signal, &raw const default, ptr::null_mut()) };
     if !is_fault {
-        // SAFETY: has no conditions.
+        // SAFETY: LC1: has no conditions.
         unsafe { libc::raise(signal) };
     }
 }
@@ -159,7 +163,7 @@ impl Message {
     }
 
     fn write(&self) {
-        // SAFETY: the bytes live through the call, which is async-signal-safe. If it fails, there is nobody to tell.
+        // SAFETY: FH2: the bytes live through the call, which is async-signal-safe. If it fails, there is nobody to tell.
         unsafe { libc::write(libc::STDERR_FILENO, self.0.as_ptr().cast(), self.0.len()) };
     }
 }

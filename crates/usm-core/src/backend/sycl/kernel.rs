@@ -190,11 +190,11 @@ impl RawArgument {
         else {
             return Self::not_supported();
         };
-        // SAFETY: the call takes nothing and does not throw.
+        // SAFETY: S1: the call takes nothing and does not throw.
         if !unsafe { is_available() } {
             return Self::not_supported();
         }
-        // SAFETY: the call copies the bytes, which live through it.
+        // SAFETY: S1: the call copies the bytes, which live through it.
         let raw = unsafe { create(bytes.as_ptr().cast_mut().cast(), bytes.len()) };
         let raw = NonNull::new(raw).ok_or_else(|| SyclBackend::failed("RawKernelArg_Create"))?;
         Ok(Self { raw, delete })

@@ -33,12 +33,12 @@ fn add(pairs: &mut Pairs, dst: usize, src: usize) {
 /// What `kernels/src/linear.cl` does with the arguments of a launch.
 fn simulate(launch: &Planned<'_>, pairs: &mut Pairs) {
     let work = launch.work;
-    let (item, has_source) = (work.item_bytes() as i64, matches!(work, Work::Copy(_)));
+    let (item, has_source) = (work.item_bytes() as i64, matches!(work, KernelWork::Copy(_)));
     let mut reader = Reader(launch.arguments.iter());
     let dst = reader.pointer();
     let src = match work {
-        Work::Copy(_) => reader.pointer(),
-        Work::Fill(element) => {
+        KernelWork::Copy(_) => reader.pointer(),
+        KernelWork::Fill(element) => {
             let value = [(); 2].map(|()| reader.half().to_le_bytes()).concat();
             assert!(value.chunks(element.len()).all(|place| place == element));
             0
@@ -145,7 +145,7 @@ fn simulate(launch: &Planned<'_>, pairs: &mut Pairs) {
             let axes = reader.axes(axes, axes - 1, has_source);
             let count = elements_of_chunk(work) as i64;
             if each > 1 {
-                let Work::Copy(elements) = work else { panic!("{launch:?}") };
+                let KernelWork::Copy(elements) = work else { panic!("{launch:?}") };
                 assert_eq!(each, pieces_of_item(elements) as u64);
                 assert_eq!((step, first_step), (item, work.source_bytes() as i64));
                 assert_eq!(first_loop.number as i64, len);
@@ -192,7 +192,7 @@ fn plan(axes: &[(usize, isize, isize)]) -> ([Layout; 2], CopyPlan) {
 /// The names of the kernels that carry out a plan, which they do.
 fn check(
     axes: &[(usize, isize, isize)],
-    work: Work<'_>,
+    work: KernelWork<'_>,
     dst: usize,
     src: usize,
     limit: usize,
@@ -240,17 +240,21 @@ fn launches_visit_the_pairs_of_their_plan() {
         let fill = [7; 16];
         let [from, to] = [(); 2].map(|()| dtypes[random.next(dtypes.len())]);
         let (work, dst, src) = match random.next(4) {
-            0 => (Work::Fill(&fill[..size]), BASE + random.next(40) * size, 0),
+            0 => (KernelWork::Fill(&fill[..size]), BASE + random.next(40) * size, 0),
             1 => {
                 let (dst, src) =
                     (random.next(40) * to.itemsize_bytes(), random.next(40) * from.itemsize_bytes());
                 let Some(elements) = Elements::of(from, to) else { continue };
-                (Work::Copy(elements), BASE + dst, 4 * BASE + src)
+                (KernelWork::Copy(elements), BASE + dst, 4 * BASE + src)
             }
-            2 => (Work::Copy(Elements::of_size(size)), BASE + random.next(40), 4 * BASE + random.next(40)),
+            2 => (
+                KernelWork::Copy(Elements::of_size(size)),
+                BASE + random.next(40),
+                4 * BASE + random.next(40),
+            ),
             _ => {
                 let (dst, src) = (random.next(40) * size, random.next(40) * size);
-                (Work::Copy(Elements::of_size(size)), BASE + dst, 4 * BASE + src)
+                (KernelWork::Copy(Elements::of_size(size)), BASE + dst, 4 * BASE + src)
             }
         };
         let limit = if random.next(3) == 0 { 300 } else { LAUNCH_ELEMENTS };
@@ -261,7 +265,7 @@ fn launches_visit_the_pairs_of_their_plan() {
 #[test]
 fn families_are_chosen_by_shape() {
     let copy = |axes: &[_], bytes| {
-        check(axes, Work::Copy(Elements::of_size(bytes)), BASE, 4 * BASE, LAUNCH_ELEMENTS)
+        check(axes, KernelWork::Copy(Elements::of_size(bytes)), BASE, 4 * BASE, LAUNCH_ELEMENTS)
     };
     assert_eq!(copy(&[(30, 100, 102), (100, 1, 1)], 1), ["rows"]);
     assert_eq!(copy(&[(30, 100, 102), (100, 1, -1)], 8), ["rows"]);
@@ -284,14 +288,14 @@ fn families_are_chosen_by_shape() {
     assert_eq!(copy(&[(3000, 1, 2)], 4), ["select"]);
     assert_eq!(copy(&[(3000, 2, 1)], 4), ["elements"]);
     assert_eq!(copy(&[], 16), ["rows"]);
-    let fill = |axes: &[_], element: &[u8]| check(axes, Work::Fill(element), BASE, 0, LAUNCH_ELEMENTS);
+    let fill = |axes: &[_], element: &[u8]| check(axes, KernelWork::Fill(element), BASE, 0, LAUNCH_ELEMENTS);
     assert_eq!(fill(&[(30, 100, 0), (90, 1, 0)], &[1, 2]), ["rows"]);
     assert_eq!(fill(&[(300, 2, 0)], &[1, 2]), ["elements"]);
 }
 
 #[test]
 fn long_casts_share_work_items() {
-    let each = |axes: &[_], work: Work<'_>| {
+    let each = |axes: &[_], work: KernelWork<'_>| {
         let (_, plan) = plan(axes);
         let launches = launches(&plan, work, BASE, 4 * BASE).unwrap();
         let [launch] = &launches[..] else { panic!("{launches:?}") };
@@ -304,7 +308,7 @@ fn long_casts_share_work_items() {
     for from in [Dtype::U8, Dtype::F16, Dtype::F32, Dtype::F64, Dtype::C128] {
         for to in [Dtype::Bool, Dtype::I16, Dtype::I32, Dtype::C64, Dtype::C128] {
             let elements = Elements::of(from, to).unwrap();
-            let work = Work::Copy(elements);
+            let work = KernelWork::Copy(elements);
             if elements.keeps_bits() {
                 continue;
             }
@@ -329,7 +333,7 @@ fn long_casts_share_work_items() {
 fn plans_of_any_size_have_launches() {
     let huge = |axes: &[(usize, isize, isize)]| {
         let (_, plan) = plan(axes);
-        launches(&plan, Work::Copy(Elements::of_size(1)), BASE, 0).map(|launches| launches.len())
+        launches(&plan, KernelWork::Copy(Elements::of_size(1)), BASE, 0).map(|launches| launches.len())
     };
     assert!(huge(&[(1 << 33, 1, 2)]).unwrap() >= 8);
     assert!(huge(&[(1 << 20, 1 << 21, 1 << 21), (1 << 20, 2, 1)]).unwrap() >= 1 << 10);

@@ -10,7 +10,7 @@ use proptest::prelude::ProptestConfig;
 use usm_core::testing::{cuda_queue, sycl_queue};
 use usm_memory::usm_core::{Error, Event, KernelBundle, Queue, QueueProperties, Result, Runtime, UsmKind};
 
-use super::{Elements, Work};
+use super::{Elements, KernelWork};
 use crate::copy::plan::CopyPlan;
 use crate::kernel_engine::{Kernels, SIZES, all_modules};
 use reference::{Axis, Case, Job};
@@ -256,7 +256,7 @@ impl Kernels {
         dst: *mut u8,
         after: &[Event],
     ) -> Result<Event> {
-        let launches = self.launches(queue, Work::Fill(element), plan, [dst.expose_provenance(), 0]);
+        let launches = self.launches(queue, KernelWork::Fill(element), plan, [dst.expose_provenance(), 0]);
         // SAFETY: the caller's promises 1 to 4.
         unsafe { launches.map_err(super::refused(queue))?.submit(queue, after) }
     }

@@ -31,7 +31,9 @@ fn group_count(launch: &Planned<'_>) -> u64 {
 
 /// The addresses of all pairs that a launch moves, as `kernels/src/tile.cl` finds them.
 fn moved(launch: &Planned<'_>) -> Vec<(i64, i64)> {
-    let Work::Copy(Elements { from_bytes, item_bytes, pair }) = launch.work else { unreachable!("no fill") };
+    let KernelWork::Copy(Elements { from_bytes, item_bytes, pair }) = launch.work else {
+        unreachable!("no fill")
+    };
     let (source, item) = (from_bytes as i64, item_bytes as i64);
     let mut reader = Reader(launch.arguments.iter());
     let (dst, src) = (reader.pointer(), reader.pointer());
