@@ -31,7 +31,7 @@ fn on_a_gpu(test: &str, run: fn(&Queue, &Arc<CudaStream>)) {
         return;
     }
     let runtime = Runtime::global();
-    let device = runtime.devices_of(BackendId::Cuda).next().expect("a device of the CUDA driver");
+    let device = runtime.devices_of(BackendId::Cuda).next().unwrap();
     let queue = runtime.default_queue(device).unwrap();
     let ordinal = usize::try_from(device.info().cuda_ordinal.unwrap()).unwrap();
     let context = CudaContext::new(ordinal).unwrap();
