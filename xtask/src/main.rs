@@ -1,10 +1,10 @@
-//! The maintainer's commands: `cargo xtask demo`, `test`, `ci` and the others; each is one function in `tasks`.
+//! The maintainer's commands: `cargo xtask demo`, `test`, `ci` and the others; each is one function in `commands`.
 
+mod commands;
 mod failure;
 mod project;
 mod python;
 mod report;
-mod tasks;
 mod wheel;
 
 use std::path::PathBuf;
@@ -24,11 +24,11 @@ struct Cli {
     #[arg(long, global = true, value_name = "PATH")]
     python: Option<PathBuf>,
     #[command(subcommand)]
-    task: Task,
+    command: Command,
 }
 
 #[derive(Subcommand)]
-enum Task {
+enum Command {
     /// Build and install the wheel in a venv of its own and run examples/zero_copy.py there
     Demo {
         /// Install the SYCL runtime and the OpenCL CPU driver first (about 0.5 GB to download)
@@ -51,7 +51,7 @@ enum Task {
         all_peers: bool,
         /// The tests of the crates and of the wheel on one device only: a GPU of this machine, whose absence is a failure, or the stand-in
         #[arg(long, conflicts_with_all = ["peers", "all_peers"])]
-        device: Option<tasks::device::Kind>,
+        device: Option<commands::device::Kind>,
         /// With --device: leave an archive for a machine without network and toolchain, and run nothing
         #[arg(long, requires = "device")]
         pack: bool,
@@ -69,11 +69,11 @@ enum Task {
     /// Build the documentation, warnings are errors
     Docs,
     /// Compare with peers and limits; writes target/bench/report.html, report.json and summary.md
-    Bench(tasks::bench::Options),
+    Bench(commands::bench::Options),
     /// Build the kernels of usm-array: OpenCL C to modules of SPIR-V and PTX, which are committed
     Kernels,
     /// Run the checks that take too long for each change, in named parts; writes docs/verified.md
-    Verify(tasks::verify::Options),
+    Verify(commands::verify::Options),
 }
 
 fn main() -> ExitCode {
@@ -88,22 +88,22 @@ fn main() -> ExitCode {
 
 fn run(cli: Cli) -> Outcome<()> {
     let project = Project::open(cli.python)?;
-    match cli.task {
-        Task::Demo { cuda: true, .. } => tasks::demo::run_cuda(&project),
-        Task::Demo { sycl, .. } => tasks::demo::run(&project, sycl),
-        Task::Test { device: Some(_), pack: true, .. } => tasks::device::archive(&project),
-        Task::Test { device: Some(kind), .. } => tasks::device::run(&project, kind),
-        Task::Test { peers, all_peers, package, .. } => {
-            tasks::test::run(&project, tasks::test::Peers::asked(peers, all_peers), &package)
+    match cli.command {
+        Command::Demo { cuda: true, .. } => commands::demo::run_cuda(&project),
+        Command::Demo { sycl, .. } => commands::demo::run(&project, sycl),
+        Command::Test { device: Some(_), pack: true, .. } => commands::device::archive(&project),
+        Command::Test { device: Some(kind), .. } => commands::device::run(&project, kind),
+        Command::Test { peers, all_peers, package, .. } => {
+            commands::test::run(&project, commands::test::Peers::asked(peers, all_peers), &package)
         }
-        Task::Ci => tasks::ci::run(&project),
-        Task::Doctor { interface: Some(path) } => tasks::interface::run(&project, &path),
-        Task::Doctor { interface: None } => tasks::doctor::run(&project),
-        Task::Dist => tasks::dist::run(&project),
-        Task::Docs => tasks::docs::run(&project),
-        Task::Bench(options) => tasks::bench::run(&project, &options),
-        Task::Kernels => tasks::kernels::run(&project),
-        Task::Verify(options) => tasks::verify::run(&project, &options),
+        Command::Ci => commands::ci::run(&project),
+        Command::Doctor { interface: Some(path) } => commands::interface::run(&project, &path),
+        Command::Doctor { interface: None } => commands::doctor::run(&project),
+        Command::Dist => commands::dist::run(&project),
+        Command::Docs => commands::docs::run(&project),
+        Command::Bench(options) => commands::bench::run(&project, &options),
+        Command::Kernels => commands::kernels::run(&project),
+        Command::Verify(options) => commands::verify::run(&project, &options),
     }
 }
 

@@ -1,8 +1,11 @@
 //! Names and texts use the standard terms: no file has a word that one of them replaced.
 #![allow(clippy::unwrap_used)]
 
+mod common;
+
 use std::fs;
-use std::path::{Path, PathBuf};
+
+use common::{files, root};
 
 /// Replaced words with their standard terms.
 const REPLACED: [(&str, &str); 32] = [
@@ -56,10 +59,6 @@ const REPLACED_TEXTS: [(&str, &str); 9] = [
 /// This file names the words.
 const SELF: &str = "xtask/tests/words.rs";
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
-}
-
 /// The words of a line in lower case, those inside of identifiers too: `NoForeignHandle` has three.
 fn words(line: &str) -> Vec<String> {
     let mut words = vec![String::new()];
@@ -84,38 +83,26 @@ fn complaints(line: &str) -> Vec<String> {
     of_words.chain(of_texts).map(|(word, term)| format!("{word} ({term})")).collect()
 }
 
-/// Files of code, documents and tests.
-fn files() -> Vec<PathBuf> {
-    let mut files =
-        vec![root().join("README.md"), root().join("ARCHITECTURE.md"), root().join("SECURITY.md")];
-    let mut folders: Vec<_> =
-        ["crates", "examples", "guide", "tests", "xtask"].map(|folder| root().join(folder)).into();
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            let extension = path.extension().unwrap_or_default().to_str().unwrap().to_owned();
-            if path.is_dir() && path.file_name().is_some_and(|name| name != "target") {
-                folders.push(path);
-            } else if ["cl", "h", "md", "py", "pyi", "rs", "toml"].contains(&extension.as_str()) {
-                files.push(path);
-            }
-        }
-    }
-    files
+/// Files of code, documents and tests, with their content.
+fn all_files() -> Vec<(String, String)> {
+    let extensions = ["cl", "h", "md", "py", "pyi", "rs", "toml"];
+    let folders = ["crates", "examples", "guide", "tests", "xtask"];
+    let documents = ["README.md", "ARCHITECTURE.md", "SECURITY.md"];
+    let documents = documents.map(|name| (name.to_owned(), fs::read_to_string(root().join(name)).unwrap()));
+    documents.into_iter().chain(folders.iter().flat_map(|folder| files(folder, &extensions))).collect()
 }
 
 #[test]
 fn replaced_words_do_not_come_back() {
     let mut found = Vec::new();
-    for path in files() {
-        let name = path.strip_prefix(root()).unwrap().display().to_string();
+    for (name, content) in all_files() {
         let of_name =
             complaints(&name).into_iter().map(|complaint| format!("{name}: {complaint} in its name"));
         found.extend(of_name);
         if name == SELF {
             continue;
         }
-        for (number, line) in fs::read_to_string(&path).unwrap().lines().enumerate() {
+        for (number, line) in content.lines().enumerate() {
             let of_line = complaints(line).into_iter();
             found.extend(of_line.map(|complaint| format!("{name}:{}: {complaint}", number + 1)));
         }

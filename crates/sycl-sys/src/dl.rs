@@ -5,6 +5,8 @@
 use std::mem::ManuallyDrop;
 
 /// A library that stays open for the life of the process.
+///
+/// Invariant KL1: it is never closed, so that no termination routine of it runs.
 pub(crate) type Kept = ManuallyDrop<libloading::Library>;
 
 #[cfg(target_os = "linux")]
@@ -30,7 +32,7 @@ mod linux {
     ///
     /// 1. Running the initialisation routines of the file and of the libraries it needs is sound.
     pub(crate) unsafe fn open(path: &Path) -> Result<Kept, String> {
-        // SAFETY: condition 1 of this function.
+        // SAFETY: the caller's promise 1.
         unsafe { UnixLibrary::open(Some(path), libc::RTLD_NOW | libc::RTLD_LOCAL) }
             .map(|library| Kept::new(library.into()))
             .map_err(|error| text(&error))
@@ -39,12 +41,11 @@ mod linux {
     /// The library of this name if the process has it already, and its file.
     pub(crate) fn resident(soname: &str) -> Option<(Kept, PathBuf)> {
         let flags = libc::RTLD_NOW | libc::RTLD_LOCAL | libc::RTLD_NOLOAD;
-        // SAFETY: RTLD_NOLOAD opens nothing new, so no initialisation routine runs; the reference that it adds is kept,
-        // so no termination routine runs either.
+        // SAFETY: RTLD_NOLOAD opens nothing new, so no initialisation routine runs; the reference that it adds is kept (KL1).
         let library = unsafe { UnixLibrary::open(Some(soname), flags) }.ok()?;
         let handle = library.into_raw();
         let path = file_of(handle).unwrap_or_else(|| PathBuf::from(soname));
-        // SAFETY: `handle` came from `into_raw` above and is not used by another owner.
+        // SAFETY: KL1: `handle` came from `into_raw` above and is not used by another owner.
         let library = unsafe { UnixLibrary::from_raw(handle) };
         Some((Kept::new(library.into()), path))
     }
@@ -52,32 +53,34 @@ mod linux {
     /// The file of an opened library, from the loader's own records.
     fn file_of(handle: *mut c_void) -> Option<PathBuf> {
         let mut map: *const LinkMap = std::ptr::null();
-        // SAFETY: `handle` is an open library's, and RTLD_DI_LINKMAP writes one pointer to where `map` lies.
+        // SAFETY: KL1: `handle` is an open library's, and RTLD_DI_LINKMAP writes one pointer to where `map` lies.
         let status = unsafe { libc::dlinfo(handle, libc::RTLD_DI_LINKMAP, (&raw mut map).cast()) };
         if status != 0 || map.is_null() {
             return None;
         }
-        // SAFETY: on success the loader's entry is valid as long as the library is open, and we never close it.
+        // SAFETY: KL1, LD1.
         let name = unsafe { (*map).name };
-        // SAFETY: the loader keeps a C string there as long as the library is open.
+        // SAFETY: KL1, LD1.
         unsafe { path_of(name) }
     }
 
     /// The files of all the libraries that the process has.
     pub(crate) fn loaded_files() -> Vec<PathBuf> {
         let mut files: Vec<PathBuf> = Vec::new();
-        // SAFETY: `collect` takes the data pointer for the vector it is, which no one else uses during the call.
+        // SAFETY: CO1: no one else uses the vector during the call.
         unsafe { libc::dl_iterate_phdr(Some(collect), (&raw mut files).cast()) };
         files
     }
 
     /// Notes the name of one library; called by `dl_iterate_phdr`, which goes on as long as this returns 0.
+    ///
+    /// Invariant CO1: `data` points to the vector of `loaded_files`, which waits until the iteration ends.
     unsafe extern "C" fn collect(info: *mut libc::dl_phdr_info, _bytes: usize, data: *mut c_void) -> c_int {
-        // SAFETY: `loaded_files` passed a pointer to its vector, and waits until the iteration ends.
+        // SAFETY: CO1.
         let files = unsafe { &mut *data.cast::<Vec<PathBuf>>() };
-        // SAFETY: the loader passes a valid entry for the duration of this call.
+        // SAFETY: LD1.
         let name = unsafe { (*info).dlpi_name };
-        // SAFETY: the name of an entry is NULL or a C string, valid as long as the entry.
+        // SAFETY: LD1.
         files.extend(unsafe { path_of(name) });
         0
     }
@@ -91,12 +94,15 @@ mod linux {
         if name.is_null() {
             return None;
         }
-        // SAFETY: condition 1 of this function, and it is not NULL.
+        // SAFETY: the caller's promise 1, and it is not NULL.
         let name = unsafe { CStr::from_ptr(name) };
         (!name.is_empty()).then(|| PathBuf::from(OsStr::from_bytes(name.to_bytes())))
     }
 
     /// The public head of `struct link_map` of `<link.h>`.
+    ///
+    /// Invariant LD1: an entry of the loader is valid as long as its library is open, or as the call that it is passed to. Its name is NULL
+    /// or a C string that is valid as long as the entry.
     #[repr(C)]
     struct LinkMap {
         _address: usize,
@@ -128,7 +134,7 @@ mod other {
     ///
     /// 1. Running the initialisation routines of the file and of the libraries it needs is sound.
     pub(crate) unsafe fn open(path: &Path) -> Result<Kept, String> {
-        // SAFETY: condition 1 of this function.
+        // SAFETY: the caller's promise 1.
         unsafe { Library::new(path) }.map(Kept::new).map_err(|error| error.to_string())
     }
 

@@ -86,7 +86,7 @@ pub use copy::{Conversion, CopyMode};
 pub use create::{CreateOptions, Indexing, LikeOptions, Nested, Numbers};
 pub use dtype::{
     Bool8, Casting, DefaultDtypes, Dtype, DtypeError, DtypeKind, Element, F8E4M3Fn, F8E4M3Fnuz, F8E5M2,
-    F8E5M2Fnuz, Finfo, Iinfo, Operand, WeakScalar, can_cast, default_dtypes, finfo, iinfo, isdtype,
+    F8E5M2Fnuz, Finfo, Iinfo, PromotionOperand, WeakScalar, can_cast, default_dtypes, finfo, iinfo, isdtype,
     result_type,
 };
 pub use error::{CreateError, Error, IndexError, ManipulateError, Result};

@@ -39,7 +39,7 @@ impl Queue {
     pub fn keep_in_graph(&self, value: impl Any + Send) -> Result<Event> {
         // SAFETY: the handle is live (H1).
         let raw = unsafe { self.backend().keep_in_graph(self.raw(), Box::new(value)) }?;
-        // SAFETY: a fresh handle of this backend.
+        // SAFETY: a fresh handle of this backend (promise 1 of `Backend`).
         Ok(unsafe { self.event(raw) })
     }
 }

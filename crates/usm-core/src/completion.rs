@@ -125,13 +125,13 @@ struct Watch {
 #[derive(Debug)]
 struct State {
     /// In the order of their numbers.
-    entries: Vec<Entry>,
+    entries: Vec<WatchedEvent>,
     has_thread: bool,
     pause: Duration,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct WatchedEvent {
     number: u64,
     event: Event,
     waker: Waker,
@@ -170,7 +170,7 @@ impl Watch {
             state.has_thread = true;
         }
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        state.entries.push(Entry { number, event: event.clone(), waker });
+        state.entries.push(WatchedEvent { number, event: event.clone(), waker });
         state.pause = SHORTEST;
         drop(state);
         self.added.notify_one();
@@ -199,8 +199,8 @@ impl Watch {
             let is_complete = |(number, event): (u64, Event)| event.is_complete().then_some(number);
             let complete: Vec<u64> = events.into_iter().filter_map(is_complete).collect();
             state = self.lock();
-            let is_over = |entry: &mut Entry| complete.binary_search(&entry.number).is_ok();
-            let over: Vec<Entry> = state.entries.extract_if(.., is_over).collect();
+            let is_over = |entry: &mut WatchedEvent| complete.binary_search(&entry.number).is_ok();
+            let over: Vec<WatchedEvent> = state.entries.extract_if(.., is_over).collect();
             if over.is_empty() {
                 let pause = state.pause;
                 state.pause = (2 * pause).min(LONGEST);

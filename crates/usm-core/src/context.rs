@@ -55,7 +55,7 @@ impl Context {
         let raw: Vec<_> = devices.iter().map(Device::raw).collect();
         // SAFETY: all handles are live on this backend (H1).
         let raw = unsafe { backend.create_context(&raw) }?;
-        // SAFETY: a fresh handle of this backend.
+        // SAFETY: a fresh handle of this backend (promise 1 of `Backend`).
         Ok(unsafe { Self::from_raw(Arc::clone(backend), raw) })
     }
 
@@ -78,7 +78,7 @@ impl Context {
     pub unsafe fn from_external(backend: &Arc<dyn Backend>, pointer: *mut c_void) -> Result<Self> {
         // SAFETY: the caller's promise 1.
         match unsafe { backend.import_external(ExternalKind::Context, pointer) }? {
-            // SAFETY: a fresh handle of this backend.
+            // SAFETY: a fresh handle of this backend (promise 1 of `Backend`).
             RawHandle::Context(raw) => Ok(unsafe { Self::from_raw(Arc::clone(backend), raw) }),
             _ => Err(Error::Backend { backend: backend.id(), call: "import_external" }),
         }
@@ -139,7 +139,7 @@ impl Context {
     pub fn devices(&self) -> Result<Vec<Device>> {
         // SAFETY: the handle is live (H1).
         let raw = unsafe { self.backend().context_devices(self.raw()) }?;
-        // SAFETY: fresh handles of this backend.
+        // SAFETY: fresh handles of this backend (promise 1 of `Backend`).
         Ok(unsafe { Device::list(self.backend(), raw) })
     }
 
@@ -173,7 +173,7 @@ impl Context {
         // SAFETY: the handle is live (H1) and the address was just found to be known. Should another thread free it between
         // the two calls, it frees memory that it has just let us describe: the trust boundary of SECURITY.md.
         let raw = unsafe { self.backend().pointer_device(self.raw(), address) }?;
-        // SAFETY: a fresh handle of this backend.
+        // SAFETY: a fresh handle of this backend (promise 1 of `Backend`).
         Ok(Some(unsafe { Device::from_raw(Arc::clone(self.backend()), raw) }))
     }
 

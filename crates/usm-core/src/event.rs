@@ -19,7 +19,7 @@ pub struct Event {
 #[derive(Debug)]
 struct Inner {
     context: Context,
-    /// Invariant H1: a live handle of the context's backend, owned by this value alone.
+    /// Invariant EH1: a live handle of the context's backend, owned by this value alone.
     raw: RawEvent,
     /// Set when a wait or a status request found the operation complete. Later requests do not call the runtime.
     is_complete: AtomicBool,
@@ -79,7 +79,7 @@ impl Event {
     /// [`crate::Error::Asynchronous`], [`crate::Error::Backend`]; [`crate::Error::Forked`] in a process that was forked while
     /// the operation was pending.
     pub fn wait(&self) -> Result<()> {
-        // SAFETY: the handle is live (H1).
+        // SAFETY: the handle is live (EH1).
         let waited = unsafe { self.backend().wait(self.raw()) };
         if matches!(waited, Err(Error::Forked)) {
             self.inner.is_told.store(true, Ordering::Relaxed);
@@ -136,7 +136,7 @@ impl Event {
             Some((queue, capture)) if matches!(queue.capture(), Ok(now) if now != Some(*capture)) => {
                 EventStatus::Complete
             }
-            // SAFETY: the handle is live (H1).
+            // SAFETY: the handle is live (EH1).
             _ => unsafe { self.backend().event_status(self.raw()) },
         };
         if status == EventStatus::Complete {
@@ -162,7 +162,7 @@ impl Event {
     /// # Errors
     /// [`crate::Error::NoProfiling`] unless the queue was made with [`crate::QueueProperties::with_profiling`].
     pub fn profiling_times(&self) -> Result<ProfilingTimes> {
-        // SAFETY: the handle is live (H1).
+        // SAFETY: the handle is live (EH1).
         unsafe { self.backend().event_times(self.raw()) }
     }
 
@@ -171,10 +171,10 @@ impl Event {
     /// # Errors
     /// [`crate::Error::Backend`] when the runtime cannot list them.
     pub fn dependencies(&self) -> Result<Vec<Self>> {
-        // SAFETY: the handle is live (H1).
+        // SAFETY: the handle is live (EH1).
         let raw = unsafe { self.backend().event_dependencies(self.raw()) }?;
         let wrap = |raw| {
-            // SAFETY: fresh handles of this backend. It lists dependencies of one context only: CUDA, which takes others, lists none.
+            // SAFETY: fresh handles of this backend (promise 1 of `Backend`). It lists dependencies of one context only: CUDA, which takes others, lists none.
             unsafe { Self::from_raw(self.context(), raw) }
         };
         Ok(raw.into_iter().map(wrap).collect())
@@ -183,7 +183,7 @@ impl Event {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        // SAFETY: H1: the handle is live and this is its only release.
+        // SAFETY: EH1: the handle is live and this is its only release.
         unsafe { self.context.backend().release(RawHandle::Event(self.raw)) };
     }
 }

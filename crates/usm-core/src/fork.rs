@@ -254,6 +254,7 @@ impl<T> Default for ForkOnce<T> {
 pub struct PerProcess<T> {
     /// Generation of the process that `first` belongs to; 0 until the first use.
     generation: AtomicU64,
+    /// Invariant L2: dropped by the destructor alone.
     first: ManuallyDrop<T>,
     /// The value of a child. Invariant L1: null, or a box that only the destructor of this value frees.
     later: AtomicPtr<Later<T>>,
@@ -299,7 +300,7 @@ impl<T: Default> PerProcess<T> {
             let new = Box::into_raw(Box::new(Later { generation: now, value: T::default() }));
             let set = self.later.compare_exchange(known, new, Ordering::AcqRel, Ordering::Acquire);
             if set.is_err() {
-                // SAFETY: the box from `into_raw` above, which no other code knows.
+                // SAFETY: the box from `into_raw` above, which is not the one of L1.
                 drop(unsafe { Box::from_raw(new) });
             }
         }
@@ -311,7 +312,7 @@ impl<T> Drop for PerProcess<T> {
         let now = generation();
         let of = *self.generation.get_mut();
         if of == 0 || of == now {
-            // SAFETY: the only drop of this value.
+            // SAFETY: L2: this is the destructor.
             unsafe { ManuallyDrop::drop(&mut self.first) };
         }
         let later = *self.later.get_mut();
@@ -365,7 +366,7 @@ fn register() -> u64 {
         if registrar != this
             && REGISTRAR.compare_exchange(registrar, this, Ordering::AcqRel, Ordering::Relaxed).is_ok()
         {
-            // SAFETY: the handlers do not unwind, and live as long as this code.
+            // SAFETY: LC2.
             unsafe { libc::pthread_atfork(Some(before), Some(in_parent), Some(in_child)) };
             _ = GENERATION.compare_exchange(0, 1, Ordering::Relaxed, Ordering::Relaxed);
         }

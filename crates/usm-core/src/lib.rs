@@ -52,6 +52,12 @@ use test_stacks as _;
 mod macros;
 
 mod allocation;
+// What unsafe code relies on outside of this library. SAFETY comments name these facts.
+// Invariant LC1: a function of libc without pointers among its arguments accepts every argument.
+// Invariant LC2: a handler that we register for the life of the process does not unwind, and its code is never unloaded.
+// Invariant PR1: code with an instruction that not every processor has runs only where the processor has it.
+// Invariant IN1: the owner of the machine, or the application, chose the libraries of drivers and runtimes (SECURITY.md).
+
 pub mod backend;
 pub mod bulk;
 mod capture;

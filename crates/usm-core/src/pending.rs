@@ -10,13 +10,13 @@ const REMEMBERED: usize = 16;
 /// The operations of several queues. At most twice as many are remembered as are under way, and a few.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
-    operations: Vec<Operation>,
+    operations: Vec<PendingOperation>,
     /// Length at which the list is sorted out.
     limit: usize,
 }
 
 #[derive(Debug)]
-struct Operation {
+struct PendingOperation {
     /// Number of its queue.
     queue: u64,
     event: Event,
@@ -28,7 +28,7 @@ impl Pending {
     /// The events that need not be remembered any more are for the caller, who drops them without a lock.
     #[must_use]
     pub(crate) fn add(&mut self, queue: u64, event: Event, is_last: bool) -> Dropped {
-        let new = Operation { queue, event };
+        let new = PendingOperation { queue, event };
         if is_last && let Some(earlier) = self.operations.iter_mut().find(|earlier| earlier.queue == queue) {
             return Dropped { _one: Some(mem::replace(earlier, new)), _several: Vec::new() };
         }
@@ -50,6 +50,6 @@ impl Pending {
 /// Events that are remembered no more.
 #[derive(Debug)]
 pub(crate) struct Dropped {
-    _one: Option<Operation>,
-    _several: Vec<Operation>,
+    _one: Option<PendingOperation>,
+    _several: Vec<PendingOperation>,
 }

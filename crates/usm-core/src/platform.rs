@@ -53,7 +53,7 @@ impl Platform {
     /// All platforms of a backend.
     pub(crate) fn all(backend: &Arc<dyn Backend>) -> Result<Vec<Self>> {
         let wrap = |raw| {
-            // SAFETY: fresh handles of this backend.
+            // SAFETY: fresh handles of this backend (promise 1 of `Backend`).
             unsafe { Self::from_raw(Arc::clone(backend), raw) }
         };
         Ok(backend.platforms()?.into_iter().map(wrap).collect())
@@ -75,7 +75,7 @@ impl Platform {
     pub fn devices(&self) -> Result<Vec<Device>> {
         // SAFETY: the handle is live (H1).
         let raw = unsafe { self.backend().platform_devices(self.inner.handle.raw()) }?;
-        // SAFETY: fresh handles of this backend.
+        // SAFETY: fresh handles of this backend (promise 1 of `Backend`).
         Ok(unsafe { Device::list(self.backend(), raw) })
     }
 

@@ -142,7 +142,7 @@ impl Inner {
             // SAFETY: the handle is live (H1).
             let barrier = unsafe { backend.barrier(self.handle.raw(), &[]) };
             if let Ok(barrier) = barrier {
-                // SAFETY: a fresh handle of this backend.
+                // SAFETY: a fresh handle of this backend (promise 1 of `Backend`).
                 return vec![unsafe { Event::from_raw(&self.context, barrier) }];
             }
         }
@@ -183,7 +183,7 @@ impl Queue {
         let properties = backend.queue_properties(properties);
         // SAFETY: both handles are live (H1) on this backend.
         let raw = unsafe { backend.create_queue(context.raw(), device.raw(), properties) }?;
-        // SAFETY: a fresh handle of this backend.
+        // SAFETY: a fresh handle of this backend (promise 1 of `Backend`).
         let handle = unsafe { QueueHandle::from_raw(Arc::clone(backend), raw) };
         Ok(Self::of_parts(handle, context.clone(), device.clone(), properties, false))
     }
@@ -255,7 +255,7 @@ impl Queue {
         let RawHandle::Queue(raw) = unsafe { backend.import_external(ExternalKind::Queue, pointer) }? else {
             return Err(Error::Backend { backend: backend.id(), call: "import_external" });
         };
-        // SAFETY: a fresh handle of this backend.
+        // SAFETY: a fresh handle of this backend (promise 1 of `Backend`).
         unsafe { Self::from_raw(backend, raw) }
     }
 
@@ -266,9 +266,9 @@ impl Queue {
         let handle = unsafe { QueueHandle::from_raw(Arc::clone(backend), raw) };
         // SAFETY: the handle is live (H1).
         let (context, device, properties) = unsafe { backend.queue_parts(raw) }?;
-        // SAFETY: a fresh handle of this backend.
+        // SAFETY: a fresh handle of this backend (promise 1 of `Backend`).
         let context = unsafe { Context::from_raw(Arc::clone(backend), context) };
-        // SAFETY: a fresh handle of this backend.
+        // SAFETY: a fresh handle of this backend (promise 1 of `Backend`).
         let device = unsafe { Device::from_raw(Arc::clone(backend), device) };
         Ok(Self::of_parts(handle, context, device, properties, true))
     }
@@ -295,7 +295,7 @@ impl Queue {
         let backend = device.backend();
         // SAFETY: the handle is live (H1); the caller's promises 1 and 2.
         let raw = unsafe { backend.queue_on_stream(device.raw(), stream.max(LEGACY_STREAM)) }?;
-        // SAFETY: a fresh handle of this backend.
+        // SAFETY: a fresh handle of this backend (promise 1 of `Backend`).
         let queue = unsafe { Self::from_raw(backend, raw) }?;
         queue.inner.is_external_stream.store(true, Ordering::Release);
         Ok(queue)
@@ -406,7 +406,7 @@ impl Queue {
     /// # Safety
     /// 1. `raw` is a fresh handle of the queue's backend.
     pub(crate) unsafe fn event(&self, raw: RawEvent) -> Event {
-        // SAFETY: the handle is live (1).
+        // SAFETY: the handle is live (promise 1).
         match unsafe { self.backend().event_capture(raw) } {
             // SAFETY: the caller's promise 1.
             None => unsafe { Event::from_raw(self.context(), raw) },
@@ -581,7 +581,7 @@ impl Queue {
         retired::sweep();
         // SAFETY: the handle is live (H1) and the length was checked: it is not 0.
         let block = unsafe { self.backend().allocate(self.raw(), kind, len_bytes, asked_bytes) }?;
-        // SAFETY: a fresh block of this queue's context, of that kind and length.
+        // SAFETY: a fresh block of this queue's context, of that kind and length (promise 2 of `Backend`).
         let allocation = unsafe { Allocation::from_raw(self, block, 0, len_bytes, kind) };
         (needed_bytes == 0 || allocation.address().is_multiple_of(needed_bytes)).then_some(allocation)
     }
@@ -599,7 +599,8 @@ impl Queue {
         let address = block.addr().get();
         // Less than an alignment, so that the length fits behind it.
         let lead_bytes = address.wrapping_neg() & (align_bytes - 1);
-        // SAFETY: a fresh block of this queue's context, of that kind, that is as long as both together.
+        // SAFETY: a fresh block of this queue's context, of that kind, that is as long as both together (promise 2 of
+        // `Backend`).
         Some(unsafe { Allocation::from_raw(self, block, lead_bytes, len_bytes, kind) })
     }
 
@@ -908,7 +909,7 @@ impl Queue {
         // Q1.
         let mut last = self.last();
         let event = operation(&**backend, &raw)?;
-        // SAFETY: a fresh handle of this backend.
+        // SAFETY: a fresh handle of this backend (promise 1 of `Backend`).
         let event = unsafe { self.event(event) };
         if event.capture().is_some() {
             return Ok(event); // it runs when the graph is launched, and the graph keeps what it uses
@@ -1029,7 +1030,7 @@ impl Inner {
         let raw: Vec<_> = events.iter().map(Event::raw).collect();
         // SAFETY: handles are live (H1).
         let event = unsafe { self.handle.backend().barrier(self.handle.raw(), &raw) }?;
-        // SAFETY: a fresh handle of this backend.
+        // SAFETY: a fresh handle of this backend (promise 1 of `Backend`).
         let event = unsafe { Event::from_raw(&self.context, event) };
         let is_last = events.is_empty() || self.properties.in_order;
         let replaced = last.add(self.number, &event, is_last);

@@ -29,9 +29,9 @@ fn lookup() -> Option<Lookup> {
             return None;
         }
         NAMES.iter().find_map(|name| {
-            // SAFETY: a name that ends with a null byte.
+            // SAFETY: PY2: a name that ends with a null byte.
             let found = unsafe { dlsym(ptr::null_mut(), name.as_ptr()) };
-            // SAFETY: Python has had both functions with this signature, since 3.7 and 3.13; null is `None`.
+            // SAFETY: PY2: Python has had both functions with this signature, since 3.7 and 3.13; null is `None`.
             unsafe { std::mem::transmute::<*mut c_void, Option<Lookup>>(found) }
         })
     })
@@ -44,10 +44,10 @@ pub(crate) fn optional<'py>(
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
     let Some(lookup) = lookup() else { return object.getattr_opt(name) };
     let mut found = ptr::null_mut();
-    // SAFETY: two objects of this interpreter, which is attached, and a pointer that is written.
+    // SAFETY: PY1: two objects, and a pointer that is written.
     match unsafe { lookup(object.as_ptr(), name.as_ptr(), &raw mut found) } {
         0 => Ok(None),
-        // SAFETY: a new reference, or null with an exception set.
+        // SAFETY: PY2: a new reference, or null with an exception set.
         _ => unsafe { Bound::from_owned_ptr_or_err(object.py(), found) }.map(Some),
     }
 }

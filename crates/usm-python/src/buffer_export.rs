@@ -110,7 +110,7 @@ pub(crate) unsafe fn release(view: *mut ffi::Py_buffer) {
     // SAFETY: the caller's promise 1.
     let internal = unsafe { (*view).internal };
     if !internal.is_null() {
-        // SAFETY: the box that `fill` put there.
+        // SAFETY: the box that `fill` put there (promise 1).
         drop(unsafe { Box::from_raw(internal.cast::<Details>()) });
     }
 }

@@ -19,9 +19,9 @@ pub(crate) struct HostBuffer {
     view: Box<ffi::Py_buffer>,
 }
 
-// SAFETY: the view is only read, and released with the interpreter attached.
+// SAFETY: P1; the view is only read, and released with the interpreter attached.
 unsafe impl Send for HostBuffer {}
-// SAFETY: as for Send.
+// SAFETY: P1, as for Send.
 unsafe impl Sync for HostBuffer {}
 
 impl HostBuffer {
@@ -29,7 +29,7 @@ impl HostBuffer {
     /// of the object's code stay as they are.
     pub(crate) fn get(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Self> {
         let mut view = Box::new(ffi::Py_buffer::new());
-        // SAFETY: an object of this interpreter, a view to fill.
+        // SAFETY: PY1: an object, and a view to fill.
         let status = unsafe { ffi::PyObject_GetBuffer(object.as_ptr(), &raw mut *view, ffi::PyBUF_FULL_RO) };
         if status == 0 {
             return Ok(Self { view });
@@ -196,7 +196,7 @@ impl HostBytes {
     /// Copies all bytes, elements in row-major order, to an array.
     pub(crate) fn copy_to_array(self, py: Python<'_>, target: &UsmArray) -> PyResult<()> {
         let to = target.clone();
-        // SAFETY: as for a buffer.
+        // SAFETY: P1, as for a buffer.
         let job = move |this: &Self| unsafe { to.copy_from_host_memory_contiguous(this.first(this.len())) };
         self.run(py, Pass::over(target), target.is_host_reachable(), job)?.or_raise()
     }
@@ -204,7 +204,7 @@ impl HostBytes {
     /// Copies all elements of an array, in row-major order, to the bytes, which are writable.
     pub(crate) fn copy_from_array(self, py: Python<'_>, source: &UsmArray) -> PyResult<()> {
         let from = source.clone();
-        // SAFETY: as for a buffer.
+        // SAFETY: P1, as for a buffer.
         let job = move |this: &Self| unsafe { from.copy_to_host_memory_contiguous(this.first(this.len())) };
         self.run(py, Pass::over(source), source.is_host_reachable(), job)?.or_raise()
     }

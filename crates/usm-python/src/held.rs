@@ -8,14 +8,16 @@ use pyo3::prelude::*;
 use crate::called;
 
 /// The interpreter for the time of a value, on a thread that holds it or not.
+///
+/// Invariant HE1: the state is the one that this thread took, and is released once.
 struct Interpreter(ffi::PyGILState_STATE);
 
 impl Interpreter {
     /// `None` where there is none any more.
     fn take() -> Option<Self> {
-        // SAFETY: it may be called at any time from any thread.
+        // SAFETY: PY2: it may be called at any time from any thread.
         let is_there = unsafe { ffi::Py_IsInitialized() } != 0;
-        // SAFETY: there is an interpreter; the call may come from any thread. One that begins to end in between ends this thread, as
+        // SAFETY: PY2: there is an interpreter; the call may come from any thread. One that begins to end in between ends this thread, as
         // each other that asks for it then.
         is_there.then(|| Self(unsafe { ffi::PyGILState_Ensure() }))
     }
@@ -23,7 +25,7 @@ impl Interpreter {
 
 impl Drop for Interpreter {
     fn drop(&mut self) {
-        // SAFETY: one for each that was taken, on the same thread, since a raw state is not `Send`.
+        // SAFETY: HE1; on the same thread, since a raw state is not `Send`.
         unsafe { ffi::PyGILState_Release(self.0) };
     }
 }

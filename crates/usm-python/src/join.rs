@@ -16,6 +16,8 @@ const NAME: &CStr = c"usm._usm._c_api";
 const VERSION: u32 = 1;
 
 /// What the capsule points to. The first field stays what it is in every version.
+///
+/// Invariant CA1: the tables live as long as the process, since no copy of this library is ever unloaded.
 #[repr(C)]
 struct CApi {
     version: u32,
@@ -23,9 +25,9 @@ struct CApi {
     borrows: *const BorrowFunctions,
 }
 
-// SAFETY: pointers to tables that live as long as the process and that any thread may use.
+// SAFETY: CA1: any thread may use the tables.
 unsafe impl Send for CApi {}
-// SAFETY: as for Send.
+// SAFETY: CA1, as for Send.
 unsafe impl Sync for CApi {}
 
 /// Set when the module `usm._usm` of this copy is imported.
@@ -49,7 +51,7 @@ pub(crate) fn capsule<'py>(py: Python<'py>, runtime: &Runtime) -> PyResult<Bound
         let host: &'static HostTable = Box::leak(Box::new(table));
         Ok::<_, PyErr>(CApi { version: VERSION, host, borrows: BorrowFunctions::of_this_copy() })
     })?;
-    // SAFETY: a static, which lives as long as any capsule.
+    // SAFETY: CA1: a static, which lives as long as any capsule.
     unsafe { PyCapsule::new_with_pointer(py, std::ptr::NonNull::from(api).cast(), NAME) }
 }
 
@@ -58,7 +60,7 @@ pub(crate) fn join(py: Python<'_>, options: RuntimeOptions) -> PyResult<&'static
     let made = py.import("usm._usm")?.call_method0("_c_api")?;
     let capsule = made.cast::<PyCapsule>()?;
     let api = capsule.pointer_checked(Some(NAME))?;
-    // SAFETY: a capsule of that name points to a `CApi`, which starts with its version.
+    // SAFETY: CA1: a capsule of that name points to a `CApi`, which starts with its version.
     let version = unsafe { api.cast::<u32>().read() };
     if version != VERSION {
         return Err(PyImportError::new_err(format!(
@@ -66,13 +68,13 @@ pub(crate) fn join(py: Python<'_>, options: RuntimeOptions) -> PyResult<&'static
              the same release of usm"
         )));
     }
-    // SAFETY: a table of this very version; the package is never unloaded.
+    // SAFETY: CA1: a table of this very version.
     let api = unsafe { api.cast::<CApi>().as_ref() };
     let refused = |text: String| PyImportError::new_err(text);
-    // SAFETY: the tables of the package, which is never unloaded.
+    // SAFETY: CA1: the tables of the package.
     let joined = unsafe { BorrowFunctions::use_of_copy(api.borrows) };
     let in_time = joined.map_err(|error| refused(error.to_string()))?;
-    // SAFETY: the tables of the package, which is never unloaded.
+    // SAFETY: CA1: the tables of the package.
     let make = || unsafe { Runtime::with_host_table(options, api.host) };
     let runtime = Runtime::init_global_with(make).map_err(|error| refused(error.to_string()))?;
     if in_time && runtime.has_shared_host() {

@@ -26,6 +26,12 @@ macro_rules! intern {
     }};
 }
 
+// What unsafe code relies on outside of this library. SAFETY comments name these facts.
+// Invariant PY1: a `Bound` is a live object of the interpreter that this thread is attached to.
+// Invariant PY2: functions of Python's C interface do what its documentation says, and so does Python when it calls ours.
+// Invariant TB1: an interface, a capsule, a tensor or a table of another library is what its protocol says (SECURITY.md).
+// Invariant TB2: code and arguments of kernels are valid, and streams are live, as the Python program says (SECURITY.md).
+
 #[macro_use]
 mod errors;
 #[macro_use]

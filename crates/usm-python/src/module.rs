@@ -12,9 +12,9 @@ pub mod _usm {
 
     #[pymodule_init]
     fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
-        // SAFETY: this thread is attached to an interpreter.
+        // SAFETY: PY1: this thread is attached to an interpreter.
         let interpreter = unsafe { ffi::PyInterpreterState_Get() };
-        // SAFETY: the interpreter this thread is attached to.
+        // SAFETY: PY1: the interpreter this thread is attached to.
         let id = unsafe { ffi::PyInterpreterState_GetID(interpreter) };
         if id != 0 {
             // Threads of the SYCL runtime attach to the main interpreter when they let Python objects go.

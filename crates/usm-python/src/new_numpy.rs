@@ -51,7 +51,7 @@ const KNOWN_ABIS: [c_uint; 2] = [0x0100_0009, 0x0200_0000];
 const _: () = assert!(size_of::<ffi::PyObject>() >= 2 * size_of::<usize>());
 
 /// What is used of NumPy's table.
-struct Table {
+struct NumpyTable {
     /// Invariant N1: `PyArray_New` of a NumPy whose ABI is known.
     new: New,
     /// Invariant N4: `PyArray_SetBaseObject` of the same NumPy.
@@ -60,15 +60,15 @@ struct Table {
     array_type: NonNull<ffi::PyTypeObject>,
 }
 
-// SAFETY: functions and a class, used with the interpreter attached.
-unsafe impl Send for Table {}
-// SAFETY: as for Send.
-unsafe impl Sync for Table {}
+// SAFETY: N1, N2, N4: functions and a class, used with the interpreter attached.
+unsafe impl Send for NumpyTable {}
+// SAFETY: N1, N2, N4, as for Send.
+unsafe impl Sync for NumpyTable {}
 
-impl Table {
+impl NumpyTable {
     /// `None` where NumPy has another ABI, or hides its table.
     fn get(py: Python<'_>) -> PyResult<Option<&'static Self>> {
-        static TABLE: ForkOnce<Option<Table>> = ForkOnce::new();
+        static TABLE: ForkOnce<Option<NumpyTable>> = ForkOnce::new();
         TABLE.get_or_try_init(|| Self::find(py)).map(Option::as_ref)
     }
 
@@ -90,17 +90,17 @@ impl Table {
         let Ok(table) = table.cast_into::<PyCapsule>() else { return Ok(None) };
         let Ok(table) = table.pointer_checked(None) else { return Ok(None) };
         let entry = |index| table.cast::<*const c_void>().as_ptr().wrapping_add(index);
-        // SAFETY: a table of functions by its documentation; its first one has been the same in all versions.
+        // SAFETY: TB1: a table of functions by its documentation; its first one has been the same in all versions.
         let abi_version = unsafe { entry(ABI_VERSION).cast::<AbiVersion>().read() };
-        // SAFETY: a function without arguments.
+        // SAFETY: TB1: a function without arguments.
         if !KNOWN_ABIS.contains(&unsafe { abi_version() }) {
             return Ok(None);
         }
-        // SAFETY: of a table of a known ABI, which is much longer.
+        // SAFETY: TB1: of a table of a known ABI, which is much longer.
         let array_type = unsafe { entry(ARRAY_TYPE).cast::<*mut ffi::PyTypeObject>().read() };
-        // SAFETY: of a table of a known ABI, which is much longer.
+        // SAFETY: TB1: of a table of a known ABI, which is much longer.
         let new = unsafe { entry(NEW).cast::<New>().read() };
-        // SAFETY: of a table of a known ABI, which is much longer.
+        // SAFETY: TB1: of a table of a known ABI, which is much longer.
         let set_base = unsafe { entry(SET_BASE).cast::<SetBase>().read() };
         // N1, N2, N4: the known ABIs have these there.
         Ok(NonNull::new(array_type).map(|array_type| Self { new, set_base, array_type }))
@@ -140,7 +140,7 @@ struct NewArray<'py> {
 impl<'py> NewArray<'py> {
     /// `len_bytes` is what all elements take. `None` where `numpy.empty` has to make it.
     fn new(py: Python<'py>, dtype: Dtype, shape: &[usize], len_bytes: usize) -> PyResult<Option<Self>> {
-        let Some(table) = Table::get(py)? else { return Ok(None) };
+        let Some(table) = NumpyTable::get(py)? else { return Ok(None) };
         let (Ok(ndim), class) = (c_int::try_from(shape.len()), table.array_type.as_ptr()) else {
             return Ok(None);
         };
@@ -151,7 +151,7 @@ impl<'py> NewArray<'py> {
         // SAFETY: N1, N2; as many sizes as axes, and NumPy is to find strides and memory itself.
         let array =
             unsafe { (table.new)(class, ndim, dims, type_number, no_strides, none, 0, 0, ptr::null_mut()) };
-        // SAFETY: a new reference, or a null pointer with an exception that is set.
+        // SAFETY: PY2: a new reference, or a null pointer with an exception that is set.
         let array = unsafe { Bound::from_owned_ptr_or_err(py, array)? };
         let start = array.as_ptr().wrapping_add(1).cast::<*mut u8>();
         // SAFETY: N2: an object of just that class, where the address follows the head of an object in the known ABIs.
@@ -190,7 +190,7 @@ where
 /// `None` where `numpy.asarray` has to make it.
 pub(crate) fn view<'py>(owner: &Bound<'py, PyAny>, array: &UsmArray) -> PyResult<Option<Bound<'py, PyAny>>> {
     let py = owner.py();
-    let Some(table) = Table::get(py)? else { return Ok(None) };
+    let Some(table) = NumpyTable::get(py)? else { return Ok(None) };
     let (Ok(ndim), Some(type_number)) = (c_int::try_from(array.ndim()), type_number(array.dtype())) else {
         return Ok(None);
     };
@@ -207,7 +207,7 @@ pub(crate) fn view<'py>(owner: &Bound<'py, PyAny>, array: &UsmArray) -> PyResult
     let (strides, none) = (strides_bytes.as_ptr(), ptr::null_mut());
     // SAFETY: N1, N2; as many sizes and strides as axes, which lead to elements of the allocation (`UsmArray`).
     let view = unsafe { (table.new)(class, ndim, dims, type_number, strides, start, 0, flags, none) };
-    // SAFETY: a new reference, or a null pointer with an exception that is set.
+    // SAFETY: PY2: a new reference, or a null pointer with an exception that is set.
     let view = unsafe { Bound::from_owned_ptr_or_err(py, view)? };
     // SAFETY: N4; an array that nobody else knows, and a reference that is NumPy's from here on, in an error, too.
     let status = unsafe { (table.set_base)(view.as_ptr(), owner.clone().into_ptr()) };

@@ -3,9 +3,8 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-use super::Project;
-use super::probe::{Answer, SCRIPT};
-use super::version::Version;
+use super::probe::{Answer, OLDEST, SCRIPT, series};
+use super::{Project, probe};
 use crate::failure::{Failure, Outcome};
 
 /// Names tried on PATH, in this order.
@@ -36,7 +35,7 @@ impl Interpreter {
                 Ok(answer) => match answer.objection() {
                     None => return Ok(Self { answer }),
                     Some(reason) => {
-                        misfits.push((candidate, format!("{}, {reason}", answer.version)));
+                        misfits.push((candidate, format!("{}, {reason}", answer.version_text())));
                     }
                 },
                 Err(reason) => misfits.push((candidate, reason)),
@@ -55,7 +54,7 @@ impl Interpreter {
         let mut reason = "not found".to_owned();
         for candidate in [vec![format!("python{series}").into()], of_pyenv(series)].concat() {
             match ask(project, &candidate) {
-                Ok(answer) if answer.version.series() != series => {}
+                Ok(answer) if probe::series(answer.version) != series => {}
                 Ok(answer) => match answer.objection() {
                     None => return Ok(Self { answer }),
                     Some(objection) => reason = format!("{}: {objection}", candidate.display()),
@@ -69,12 +68,12 @@ impl Interpreter {
 
     /// `3.12` of Python 3.12.1.
     pub(crate) fn series(&self) -> String {
-        self.answer.version.series()
+        series(self.answer.version)
     }
 
     /// `3.12.1`.
     pub(crate) fn version(&self) -> String {
-        self.answer.version.to_string()
+        self.answer.version_text()
     }
 
     /// The file to run.
@@ -84,7 +83,7 @@ impl Interpreter {
 
     /// A text that changes when another Python is used: a venv made from it must then be remade.
     pub(crate) fn identity(&self) -> String {
-        format!("{} {}", self.answer.version, self.answer.base_prefix)
+        format!("{} {}", self.version(), self.answer.base_prefix)
     }
 }
 
@@ -131,7 +130,7 @@ fn advice(misfits: &[(&Path, String)]) -> String {
          What was tried:\n{}\n\
          Install a newer Python (Debian, Ubuntu: apt install python3 python3-venv; Fedora: dnf \
          install python3),\nor name one: cargo xtask --python /path/to/python3 <command>",
-        Version::OLDEST,
+        series(OLDEST),
         found.join("\n"),
     )
 }

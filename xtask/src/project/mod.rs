@@ -4,7 +4,6 @@ mod environment;
 mod find;
 mod probe;
 mod run;
-mod version;
 
 use std::cell::OnceCell;
 use std::env;

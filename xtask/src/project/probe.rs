@@ -1,7 +1,5 @@
 //! A probe of a Python: its kind and version, and whether it makes a venv that the wheel runs in.
 
-use super::version::Version;
-
 /// The question. It has to run on every Python there is, 2.7 included, to get its answer.
 pub(super) const SCRIPT: &str = "\
 import sys, sysconfig, platform
@@ -14,6 +12,23 @@ print('\\n'.join(['usm-probe', '%d.%d.%d' % sys.version_info[:3], platform.pytho
     tools, str(sysconfig.get_config_var('Py_GIL_DISABLED') or 0),
     getattr(sys, 'base_prefix', sys.prefix), sys.executable]))
 ";
+
+/// Major, minor and micro number.
+pub(super) type Version = [u32; 3];
+
+/// The oldest Python that the wheel runs on: the buffer protocol is in its stable interface.
+pub(super) const OLDEST: Version = [3, 11, 0];
+
+/// `3.12` of `3.12.1`: all releases of it have the same interface.
+pub(super) fn series([major, minor, _]: Version) -> String {
+    format!("{major}.{minor}")
+}
+
+fn version(text: &str) -> Result<Version, String> {
+    let numbers: Result<Vec<_>, _> = text.split('.').map(str::parse).collect();
+    let version = numbers.ok().and_then(|numbers| numbers.try_into().ok());
+    version.ok_or_else(|| format!("`{text}` is not a version of three numbers"))
+}
 
 /// The answer of an interpreter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +47,7 @@ impl Answer {
         let mut lines = output.lines().skip_while(|line| *line != "usm-probe").skip(1);
         let mut next = || lines.next().ok_or_else(|| "it gives no answer".to_owned());
         Ok(Self {
-            version: next()?.parse()?,
+            version: version(next()?)?,
             implementation: next()?.to_owned(),
             makes_venvs: next()? == "venv",
             free_threaded: next()? == "1",
@@ -41,13 +56,18 @@ impl Answer {
         })
     }
 
+    /// `3.12.1`.
+    pub(super) fn version_text(&self) -> String {
+        self.version.map(|number| number.to_string()).join(".")
+    }
+
     /// Why this interpreter cannot be used, if so.
     pub(super) fn objection(&self) -> Option<String> {
         if self.implementation != "CPython" {
             return Some(format!("is {}; the wheel is for CPython", self.implementation));
         }
-        if self.version < Version::OLDEST {
-            return Some(format!("older than {}", Version::OLDEST));
+        if self.version < OLDEST {
+            return Some(format!("older than {}", series(OLDEST)));
         }
         if self.free_threaded {
             return Some("a free-threaded build, which loads no abi3 modules".to_owned());
@@ -83,8 +103,9 @@ mod tests {
     #[test]
     fn each_misfit_is_named() {
         let objection = |answer: Answer| answer.objection().unwrap();
-        assert!(objection(answer("3.10.13", "CPython", "venv", "0")).contains("older than 3.11"));
-        assert!(objection(answer("2.7.18", "CPython", "", "0")).contains("older"));
+        for old in ["3.9.18", "3.10.99", "2.7.18"] {
+            assert!(objection(answer(old, "CPython", "venv", "0")).contains("older than 3.11"), "{old}");
+        }
         assert!(objection(answer("3.11.7", "PyPy", "venv", "0")).contains("PyPy"));
         assert!(objection(answer("3.13.0", "CPython", "venv", "1")).contains("free-threaded"));
         assert!(objection(answer("3.11.2", "CPython", "", "0")).contains("python3-venv"));
@@ -93,6 +114,9 @@ mod tests {
     #[test]
     fn other_output_is_no_answer() {
         assert!(Answer::parse("").is_err());
+        for text in ["", "3.11", "3.11.7.1", "3.11.x", "3..1", " 3.11.7", "-3.11.7"] {
+            assert!(version(text).is_err(), "{text:?} was accepted");
+        }
         assert!(Answer::parse("usm-probe\n3.11.7\nCPython\n").is_err());
         assert!(Answer::parse("3.11.7\nCPython\nvenv\n0\n/base\n/base/bin/p\n").is_err());
         let wrapped = "welcome\nusm-probe\n3.11.7\nCPython\nvenv\n0\n/base\n/base/bin/p\n";

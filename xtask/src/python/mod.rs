@@ -1,6 +1,5 @@
 //! Python: venvs, and the lists of their packages.
 
-mod installation;
 mod requirements;
 mod venv;
 

@@ -1,24 +1,28 @@
 //! A venv under the build directory: made once, filled once, reused after that.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use xshell::Cmd;
 
-use super::installation::{InstallRecord, Installed, parse_installed};
 use crate::failure::Outcome;
 use crate::project::{Interpreter, Project, quietly};
 use crate::report::say;
 
-/// Prints one `name version` line for each installed distribution.
+/// Prints one `name version` line for each installed distribution. Our wheel comes and goes by itself, see `install_wheel`.
 const LIST: &str = "\
 from importlib.metadata import distributions
 for d in distributions():
-    print(d.metadata['Name'], d.version)
+    if d.metadata['Name'] != 'usm':
+        print(d.metadata['Name'], d.version)
 ";
+
+/// Fails where our wheel is not installed.
+const LOOK: &str = "import importlib.metadata as m; m.version('usm')";
 
 /// The Python it was made from; written last, so a half-made venv has none and is remade.
 const ORIGIN: &str = "usm-origin.txt";
-/// The [`InstallRecord`].
+/// All requirements so far, an empty line, and what was installed after the last of them.
 const RECORD: &str = "usm-requirements.txt";
 /// A copy of the wheel that was installed last.
 const WHEEL: &str = "usm-installed.whl";
@@ -96,18 +100,16 @@ impl<'p> Venv<'p> {
     }
 
     fn require_with(&self, requirements: &[&str], options: &[&str]) -> Outcome<()> {
-        let record = InstallRecord::parse(&self.note(RECORD));
-        if record.satisfies(requirements, &self.installed()?) {
+        let record = self.note(RECORD);
+        if is_satisfied(&record, requirements, &self.installed()?) {
             return Ok(());
         }
         say(&format!("installing {} (once)", requirements.join(", ")));
-        let wanted = record.with(requirements);
+        let wanted: BTreeSet<_> = split(&record).0.lines().chain(requirements.iter().copied()).collect();
         // Python compiles what it imports, which is a fourth of what pip would compile.
         quietly(self.pip_install().arg("--no-compile").args(options).args(&wanted))?;
-        let mut installed = self.installed()?;
-        // Our wheel comes and goes by itself, see `install_wheel`.
-        installed.remove("usm");
-        let record = InstallRecord::new(wanted, installed).render();
+        let wanted = Vec::from_iter(wanted).join("\n");
+        let record = format!("{wanted}\n\n{}", self.installed()?);
         Ok(self.project.shell().write_file(self.dir.join(RECORD), record)?)
     }
 
@@ -117,7 +119,7 @@ impl<'p> Venv<'p> {
         let copy = self.dir.join(WHEEL);
         let new = shell.read_binary_file(wheel)?;
         let same = shell.path_exists(&copy) && shell.read_binary_file(&copy)? == new;
-        if same && self.installed()?.contains_key("usm") {
+        if same && quietly(self.python().args(["-I", "-c", LOOK])).is_ok() {
             return Ok(());
         }
         shell.remove_path(&copy)?;
@@ -135,12 +137,47 @@ impl<'p> Venv<'p> {
         self.python().args(pip)
     }
 
-    fn installed(&self) -> Outcome<Installed> {
-        Ok(parse_installed(&quietly(self.python().args(["-I", "-c", LIST]))?))
+    fn installed(&self) -> Outcome<String> {
+        quietly(self.python().args(["-I", "-c", LIST]))
     }
 
     /// One of our files in the venv; empty when it is not there.
     fn note(&self, name: &str) -> String {
         self.project.shell().read_file(self.dir.join(name)).unwrap_or_default()
+    }
+}
+
+/// The two parts of a record.
+fn split(record: &str) -> (&str, &str) {
+    record.split_once("\n\n").unwrap_or_default()
+}
+
+/// True if pip has nothing to do: all of it was requested before, and all that was installed then is there in the same version.
+fn is_satisfied(record: &str, requirements: &[&str], now: &str) -> bool {
+    let (wanted, installed) = split(record);
+    let is_in = |lines: &str, line: &str| lines.lines().any(|other| other == line);
+    requirements.iter().all(|requirement| is_in(wanted, requirement))
+        && installed.lines().all(|line| is_in(now, line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_requested_and_is_still_there_is_not_installed_again() {
+        let record = "dpctl>=0.22\nnumpy\n\npip 24.0\ndpctl 0.22.1\nnumpy 2.4.6\n";
+        let (_, now) = split(record);
+        for (requirements, now, expected) in [
+            (&["dpctl>=0.22", "numpy"][..], now.to_owned(), true),
+            (&["numpy"], format!("{now}more 0.1.0\n"), true),
+            (&["numpy", "dpnp"], now.to_owned(), false),
+            (&["dpctl>=0.23"], now.to_owned(), false),
+            (&["numpy"], now.replace("2.4.6", "2.4.5"), false),
+            (&["dpctl>=0.22"], now.replace("numpy 2.4.6\n", ""), false),
+        ] {
+            assert_eq!(is_satisfied(record, requirements, &now), expected, "{requirements:?} {now}");
+        }
+        assert!(!is_satisfied("", &["numpy"], now));
     }
 }

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use super::name::WheelName;
 use crate::failure::{Failure, Outcome};
 use crate::project::{Project, quietly};
 
@@ -85,10 +84,7 @@ impl Contents {
 
 /// Everything that is wrong with a wheel; empty when it may be published.
 pub(crate) fn problems(wheel: &Contents) -> Vec<String> {
-    let mut problems = match WheelName::parse(&wheel.file_name) {
-        Some(name) => name.problems(),
-        None => vec![format!("`{}` is not the name of a wheel", wheel.file_name)],
-    };
+    let mut problems = problems_of_name(&wheel.file_name);
     if wheel.wheel_bytes > MAX_WHEEL_BYTES {
         problems.push(format!("it has {} bytes; at most {MAX_WHEEL_BYTES} are allowed", wheel.wheel_bytes));
     }
@@ -114,6 +110,24 @@ pub(crate) fn problems(wheel: &Contents) -> Vec<String> {
         }
     }
     problems
+}
+
+/// What is wrong with a name `distribution-version(-build)?-python-abi-platform.whl`. One file has to serve every CPython from 3.11 on.
+/// Registries refuse a bare `linux_…` platform, since it names no C library.
+fn problems_of_name(file_name: &str) -> Vec<String> {
+    let parts: Vec<&str> = file_name.strip_suffix(".whl").unwrap_or_default().split('-').collect();
+    let (distribution, tag, platform) = match parts[..] {
+        [distribution, _, python, abi, platform] | [distribution, _, _, python, abi, platform] => {
+            (distribution, format!("{python}-{abi}"), platform)
+        }
+        _ => return vec![format!("`{file_name}` is not the name of a wheel")],
+    };
+    let wrong = [
+        (distribution != "usm", format!("the distribution is `{distribution}`, not `usm`")),
+        (tag != "cp311-abi3", format!("the tag is {tag}, not cp311-abi3")),
+        (platform.starts_with("linux_"), format!("the platform `{platform}` is not a manylinux one")),
+    ];
+    wrong.into_iter().filter(|(is_wrong, _)| *is_wrong).map(|(_, problem)| problem).collect()
 }
 
 #[cfg(test)]
@@ -172,8 +186,25 @@ Requires-Dist: in the readme, which is not the header
             assert_eq!(found.len(), 1, "{word}: {found:?}");
             assert!(found[0].contains(word), "{word}: {found:?}");
         }
-        let misnamed = problems(&wheel("usm.whl", 9, LISTING));
-        assert!(misnamed[0].contains("usm.whl"));
+    }
+
+    #[test]
+    fn wrong_names_are_told() {
+        for (name, word) in [
+            ("usm-0.1.0-cp311-cp311-manylinux_2_28_x86_64.whl", "cp311-cp311"),
+            ("usm-0.1.0-cp312-abi3-manylinux_2_28_x86_64.whl", "cp312-abi3"),
+            ("usm-0.1.0-cp311-abi3-linux_x86_64.whl", "linux_x86_64"),
+            ("other-0.1.0-cp311-abi3-manylinux_2_28_x86_64.whl", "other"),
+            ("usm.whl", "usm.whl"),
+            ("usm-0.1.0.tar.gz", "tar.gz"),
+            ("a-b-c-d-e-f-g.whl", "a-b-c"),
+        ] {
+            let found = problems_of_name(name);
+            assert!(found.len() == 1 && found[0].contains(word), "{name}: {found:?}");
+        }
+        for good in [NAME, "usm-0.1.0-1-cp311-abi3-manylinux_2_28_x86_64.whl"] {
+            assert_eq!(problems_of_name(good), Vec::<String>::new());
+        }
     }
 
     #[test]

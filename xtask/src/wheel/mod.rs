@@ -2,7 +2,6 @@
 
 mod build;
 mod contents;
-mod name;
 
 pub(crate) use build::{build, build_extension, build_quick};
 pub(crate) use contents::{Contents, problems};

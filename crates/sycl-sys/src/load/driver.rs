@@ -27,7 +27,7 @@ pub(super) struct Previous(Option<OsString>);
 pub(super) unsafe fn register(driver: &Path) -> Option<Previous> {
     let current = env::var_os(DRIVERS);
     let list = appended(current.as_deref(), driver)?;
-    // SAFETY: condition 1 of this function is the condition of `set_var`.
+    // SAFETY: the caller's promise 1 is the one of `set_var`.
     unsafe { env::set_var(DRIVERS, list) };
     Some(Previous(current))
 }
@@ -39,9 +39,9 @@ pub(super) unsafe fn register(driver: &Path) -> Option<Previous> {
 /// 1. No other thread reads or writes the environment of the process meanwhile.
 pub(super) unsafe fn restore(previous: Previous) {
     match previous.0 {
-        // SAFETY: condition 1 of this function is the condition of `set_var`.
+        // SAFETY: the caller's promise 1 is the one of `set_var`.
         Some(list) => unsafe { env::set_var(DRIVERS, list) },
-        // SAFETY: condition 1 of this function is the condition of `remove_var`.
+        // SAFETY: the caller's promise 1 is the one of `remove_var`.
         None => unsafe { env::remove_var(DRIVERS) },
     }
 }

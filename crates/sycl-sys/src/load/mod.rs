@@ -68,7 +68,7 @@ pub unsafe fn load(options: &SearchOptions) -> Result<Loaded, LoadError> {
         configure: options.autoconfig && driver::allowed(),
     };
     if let Some((library, path)) = dl::resident(LIBRARY) {
-        // SAFETY: conditions 1 and 2 of this function.
+        // SAFETY: the caller's promises 1 and 2.
         return unsafe { attempt.adopt(library, path) };
     }
     let mut refused = None;
@@ -78,11 +78,11 @@ pub unsafe fn load(options: &SearchOptions) -> Result<Loaded, LoadError> {
             refused = refused.or(Some(error));
             continue;
         }
-        // SAFETY: conditions 1 and 2 of this function.
+        // SAFETY: the caller's promises 1 and 2.
         match unsafe { attempt.open(&candidate) } {
             Ok(api) => return Ok(attempt.finish(api, false)),
             Err(LoadError::Open { reason, .. }) => {
-                // SAFETY: condition 1 of this function.
+                // SAFETY: the caller's promise 1.
                 unsafe { attempt.fail(&candidate, reason) };
             }
             Err(error) => return Err(error),
@@ -91,7 +91,7 @@ pub unsafe fn load(options: &SearchOptions) -> Result<Loaded, LoadError> {
     if let Some(error) = refused {
         return Err(error);
     }
-    // SAFETY: conditions 1 and 2 of this function.
+    // SAFETY: the caller's promises 1 and 2.
     unsafe { attempt.open_default() }
 }
 
@@ -116,7 +116,7 @@ impl Attempt {
     ///
     /// # Safety
     ///
-    /// The conditions of [`load`].
+    /// Those of [`load`].
     unsafe fn adopt(mut self, library: dl::Kept, path: PathBuf) -> Result<Loaded, LoadError> {
         let wanted = self.search.candidates.first().map(|candidate| candidate.library.clone());
         if let Some(wanted) = wanted.filter(|wanted| !same_file(wanted, &path)) {
@@ -128,10 +128,10 @@ impl Attempt {
         }
         let mut dirs = locate::lib_dirs_of(&path);
         dirs.extend(self.search.lib_dirs.iter().cloned());
-        // SAFETY: condition 1 of `load`.
+        // SAFETY: promise 1 of `load`.
         unsafe { self.configure_driver(&dirs, true) };
         self.search.tried.insert(0, Tried::new(&Origin::AlreadyLoaded, &path, Outcome::Loaded));
-        // SAFETY: condition 2 of `load`: a library of this name is the interface library.
+        // SAFETY: promise 2 of `load`: a library of this name is the interface library.
         let api = unsafe { Api::from_library(library, path) }?;
         Ok(self.finish(api, true))
     }
@@ -140,10 +140,10 @@ impl Attempt {
     ///
     /// # Safety
     ///
-    /// The conditions of [`load`].
+    /// Those of [`load`].
     unsafe fn open(&mut self, candidate: &Candidate) -> Result<Api, LoadError> {
         let late = !single::loaded_runtimes().is_empty();
-        // SAFETY: condition 1 of `load`.
+        // SAFETY: promise 1 of `load`.
         unsafe { self.configure_driver(&candidate.lib_dirs, late) };
         let support =
             runtime::SUPPORT.iter().filter_map(|name| runtime::first_file(&candidate.lib_dirs, name));
@@ -151,12 +151,12 @@ impl Attempt {
         let own = locate::lib_dirs_of(&candidate.library);
         let theirs = candidate.runtime.clone().filter(|file| !own.iter().any(|dir| file.starts_with(dir)));
         for file in support.chain(theirs) {
-            // SAFETY: condition 2 of `load`.
+            // SAFETY: promise 2 of `load`.
             if let Err(reason) = unsafe { dl::open(&file) } {
                 self.notes.push(format!("cannot preload {}: {reason}", file.display()));
             }
         }
-        // SAFETY: condition 2 of `load`; `single::check` saw to it that no other runtime is loaded.
+        // SAFETY: promise 2 of `load`; `single::check` saw to it that no other runtime is loaded.
         let api = unsafe { Api::load_from(&candidate.library) }?;
         self.search.record(&candidate.library, Outcome::Loaded);
         Ok(api)
@@ -166,10 +166,10 @@ impl Attempt {
     ///
     /// # Safety
     ///
-    /// The conditions of [`load`].
+    /// Those of [`load`].
     unsafe fn open_default(mut self) -> Result<Loaded, LoadError> {
         let bare = Path::new(LIBRARY);
-        // SAFETY: condition 2 of `load`.
+        // SAFETY: promise 2 of `load`.
         let library = match unsafe { dl::open(bare) } {
             Ok(library) => library,
             Err(reason) => {
@@ -182,10 +182,10 @@ impl Attempt {
         let mut dirs = locate::lib_dirs_of(&path);
         dirs.extend(self.search.lib_dirs.iter().cloned());
         // The path of the library was unknown until now. No device was requested yet, so the driver is still in time.
-        // SAFETY: condition 1 of `load`.
+        // SAFETY: promise 1 of `load`.
         unsafe { self.configure_driver(&dirs, false) };
         self.search.tried.push(Tried::new(&Origin::LoaderDefault, &path, Outcome::Loaded));
-        // SAFETY: condition 2 of `load`.
+        // SAFETY: promise 2 of `load`.
         let api = unsafe { Api::from_library(library, path) }?;
         Ok(self.finish(api, false))
     }
@@ -209,7 +209,7 @@ impl Attempt {
             self.notes.push(format!("{list} was not changed, as asked for by autoconfig or {opt_out}=0"));
             return;
         }
-        // SAFETY: condition 1 of this function.
+        // SAFETY: the caller's promise 1.
         self.previous_drivers = unsafe { driver::register(driver) };
         if self.previous_drivers.is_none() {
             return;
@@ -236,7 +236,7 @@ impl Attempt {
         self.search.record(&candidate.library, outcome);
         self.notes.clear();
         if let Some(previous) = self.previous_drivers.take() {
-            // SAFETY: condition 1 of this function.
+            // SAFETY: the caller's promise 1.
             unsafe { driver::restore(previous) };
         }
     }

@@ -66,7 +66,7 @@ impl Form {
     /// The form of an opened library.
     pub(super) fn of_library(library: &Kept) -> Result<Self, &'static str> {
         Self::of(|name| {
-            // SAFETY: the address of the symbol is looked up, and neither called nor read.
+            // SAFETY: KL1: the address of the symbol is looked up, and neither called nor read.
             unsafe { library.get::<*const c_void>(name) }.is_ok()
         })
     }

@@ -86,7 +86,7 @@ macro_rules! api {
                 };
                 let mut missing = Vec::new();
                 $(
-                    // SAFETY: condition 1 of this function: the symbol has the type of the field.
+                    // SAFETY: the caller's promise 1: the symbol has the type of the field.
                     let $name = unsafe { library.get::<unsafe extern $abi fn($($ty),*) $(-> $ret)?>(concat!(stringify!($name), "\0")) }
                         .map(|symbol| *symbol)
                         .map_err(|_| missing.push(stringify!($name)));
@@ -94,7 +94,7 @@ macro_rules! api {
                 $(
                     let $by_form = match form {
                         $(
-                            // SAFETY: condition 1 of this function: the symbol has the type of this form.
+                            // SAFETY: the caller's promise 1: the symbol has the type of this form.
                             Form::$form => unsafe { library.get::<unsafe extern $form_abi fn($($form_ty),*) $(-> $form_ret)?>(concat!(stringify!($by_form), "\0")) }
                                 .map(|symbol| $choice::$form(*symbol)),
                         )*
@@ -102,7 +102,7 @@ macro_rules! api {
                     .map_err(|_| missing.push(stringify!($by_form)));
                 )*
                 $(
-                    // SAFETY: condition 1 of this function: the symbol has the type of the field.
+                    // SAFETY: the caller's promise 1: the symbol has the type of the field.
                     let $opt = unsafe { library.get::<unsafe extern $opt_abi fn($($opt_ty),*) $(-> $opt_ret)?>(concat!(stringify!($opt), "\0")) }
                         .map(|symbol| *symbol)
                         .ok();
@@ -138,10 +138,10 @@ impl Api {
     ///    its symbols show.
     /// 3. No other SYCL runtime than the one it needs is loaded in this process.
     pub unsafe fn load_from(path: &std::path::Path) -> Result<Self, crate::LoadError> {
-        // SAFETY: conditions 1 and 3 of this function are the conditions of `open`.
+        // SAFETY: the caller's promises 1 and 3 are those of `open`.
         let library = unsafe { crate::dl::open(path) }
             .map_err(|reason| crate::LoadError::Open { path: path.to_owned(), reason })?;
-        // SAFETY: condition 2 of this function.
+        // SAFETY: the caller's promise 2.
         unsafe { Self::from_library(library, path.to_owned()) }
     }
 

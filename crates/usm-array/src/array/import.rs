@@ -110,7 +110,7 @@ impl UsmArray {
         self.queue().wait().map_err(usm_memory::Error::from)?;
         self.buffer().publish()?;
         let (len_bytes, owner) = (self.buffer().len_bytes(), Arc::new(self.buffer().clone()));
-        // SAFETY: 1. the owner is the buffer itself, 2. whose bytes belong to one allocation; 3. one table has the guards of both.
+        // SAFETY: promise 1 of `borrow`: the owner is the buffer itself, 2. whose bytes belong to one allocation; 3. one table has the guards of both.
         let shared = unsafe { UsmBuffer::borrow(queue, start, len_bytes, self.is_writable(), owner) };
         let shared = shared.map_err(Error::NotImportable)?;
         Self::from_parts(shared, self.dtype(), self.layout().clone(), self.origin).map(Some)

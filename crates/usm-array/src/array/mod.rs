@@ -47,11 +47,11 @@ use crate::layout::Layout;
 /// ```
 #[derive(Clone)]
 pub struct UsmArray {
-    // A1. Every byte of every element lies inside the buffer.
-    // A2. The address of the buffer is a multiple of `dtype.align_bytes()`, and so is the address
+    // Invariant A1: Every byte of every element lies inside the buffer.
+    // Invariant A2: The address of the buffer is a multiple of `dtype.align_bytes()`, and so is the address
     //     of every element, since the item size is one too.
-    // A3. `layout.size_bytes(dtype)` is not `None`.
-    // A4. `origin` elements and `layout.offset()` elements from the start of the buffer there is
+    // Invariant A3: `layout.size_bytes(dtype)` is not `None`.
+    // Invariant A4: `origin` elements and `layout.offset()` elements from the start of the buffer there is
     //     an address; the first of them, the published one, is not 0. From it to the second, and
     //     to either end of the buffer, it is at most `isize::MAX` elements.
     buffer: UsmBuffer,

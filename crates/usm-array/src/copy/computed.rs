@@ -21,14 +21,15 @@ const SMALL_BLOCK_BYTES: usize = 1 << 10;
 const PART_BYTES: usize = 512 << 10;
 
 #[repr(align(64))]
-struct Block<const BYTES: usize>([u8; BYTES]);
+struct AlignedBytes<const BYTES: usize>([u8; BYTES]);
 
+// Invariant CT1: each thread follows the pointer to a part that no other thread has.
 #[derive(Clone, Copy)]
 struct Target(*mut u8);
 
-// SAFETY: only a pointer; each thread follows it to a part that no other thread has.
+// SAFETY: CT1.
 unsafe impl Send for Target {}
-// SAFETY: only a pointer; each thread follows it to a part that no other thread has.
+// SAFETY: CT1.
 unsafe impl Sync for Target {}
 
 impl Target {
@@ -59,7 +60,7 @@ pub(crate) fn compute<T: Element>(
 /// on several threads if there are many.
 ///
 /// # Safety
-/// So many elements are writable from `dst`, by nobody else meanwhile.
+/// 1. So many elements are writable from `dst`, by nobody else meanwhile.
 unsafe fn produce<T: Element>(
     dst: *mut u8,
     len: usize,
@@ -70,20 +71,20 @@ unsafe fn produce<T: Element>(
     let bytes = len * itemsize;
     let (parts, stream) = (len.div_ceil(part_len), bytes >= Machine::this().computed_stream_bytes());
     if bytes <= SMALL_BLOCK_BYTES {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller's promise 1.
         return unsafe { produce_part::<T, _, SMALL_BLOCK_BYTES>(target, 0..len, stream, &fill) };
     }
     let work = move |number: usize| {
         let start = number * part_len;
         let part = start..len.min(start + part_len);
-        // SAFETY: the caller's promise; each part is somebody else's.
+        // SAFETY: the caller's promise 1; each part is somebody else's.
         unsafe { produce_part::<T, _, BLOCK_BYTES>(target, part, stream, &fill) };
     };
     share(parts, threads_for(bytes), work);
 }
 
 /// # Safety
-/// The elements with these numbers are writable, by nobody else meanwhile.
+/// 1. The elements with these numbers are writable, by nobody else meanwhile.
 unsafe fn produce_part<T: Element, F: Fn(usize, &mut [T]), const BYTES: usize>(
     target: Target,
     part: Range<usize>,
@@ -93,18 +94,18 @@ unsafe fn produce_part<T: Element, F: Fn(usize, &mut [T]), const BYTES: usize>(
     let itemsize = size_of::<T>();
     // The same function twice: what it does is inlined and compiled for the registers that there are.
     let compute: unsafe fn(&F, usize, &mut [T]) = if has_avx2() { compute_avx2 } else { compute_any };
-    let mut block = Block([0; BYTES]);
+    let mut block = AlignedBytes([0; BYTES]);
     let buffer: &mut [T] = elements_of_mut(&mut block.0).unwrap_or_default(); // whole and aligned
     for start in part.clone().step_by(BYTES / itemsize) {
         let elements = &mut buffer[..(part.end - start).min(BYTES / itemsize)];
-        // SAFETY: AVX2 is used where there is AVX2.
+        // SAFETY: AVX2 is used where there is AVX2 (usm-core PR1).
         unsafe { compute(fill, start, elements) };
         let (to, bytes) = (target.at(start * itemsize), bytes_of(elements));
         if stream {
-            // SAFETY: elements of the part; the block is memory of our own.
+            // SAFETY: elements of the part (promise 1); the block is memory of our own.
             unsafe { stream::copy(to, bytes.as_ptr(), bytes.len()) };
         } else {
-            // SAFETY: elements of the part; the block is memory of our own.
+            // SAFETY: elements of the part (promise 1); the block is memory of our own.
             unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
         }
     }

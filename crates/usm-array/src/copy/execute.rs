@@ -10,7 +10,7 @@ use super::executor::{Executor, Run};
 use super::place::{Place, addresses, lock, lock_for_queue, overlap};
 use super::plan::{CopyPlan, Side};
 use super::submit::submit;
-use super::{host, overlap as overlapping, staged, task};
+use super::{host, host_task, overlap as overlapping, staged};
 use crate::array::UsmArray;
 use crate::dtype::{Casting, Dtype};
 use crate::error::{Error, Result};
@@ -42,7 +42,7 @@ pub(super) unsafe fn execute(plan: CopyPlan, cast: Cast, to: Place<'_>, from: Pl
             Ok(())
         }
         Executor::Bytes(run) => {
-            // SAFETY: the caller's promises.
+            // SAFETY: the caller's promises 1 to 3.
             let copied = unsafe { copy_bytes(&plan, itemsize, run) };
             let (Err(Error::Memory(error)), Place::Array(target), Place::Array(source)) = (&copied, to, from)
             else {
@@ -51,10 +51,10 @@ pub(super) unsafe fn execute(plan: CopyPlan, cast: Cast, to: Place<'_>, from: Pl
             if !error.is_out_of_memory() {
                 copied
             } else if overlap(&addresses(target), &addresses(source)) {
-                // SAFETY: the caller's promises.
+                // SAFETY: the caller's promises 1 to 3.
                 unsafe { through_host(&plan, cast, to, from) }
             } else {
-                // SAFETY: the caller's promises.
+                // SAFETY: the caller's promises 1 to 3.
                 unsafe { in_pieces_through_host(plan, cast, to, from) }
             }
         }
@@ -66,37 +66,37 @@ pub(super) unsafe fn execute(plan: CopyPlan, cast: Cast, to: Place<'_>, from: Pl
             if let Some(copy) = overlapping::copied(target, source) {
                 return target.assign_cast(&copy, Casting::Unsafe);
             }
-            // SAFETY: the caller's promises.
+            // SAFETY: the caller's promises 1 to 3.
             unsafe { through_host(&plan, cast, to, from) }
         }
-        Executor::Task(queue) => {
-            // SAFETY: as for host code; the queue reaches both.
-            let copy = |dst, src, after: &[_]| unsafe { task::copy(queue, plan, cast, dst, src, after) };
-            // SAFETY: 1. Elements of both sides, after the events. 2. The queue reaches them.
+        Executor::HostTask(queue) => {
+            // SAFETY: promises 1 to 3 as for host code; the queue reaches both.
+            let copy = |dst, src, after: &[_]| unsafe { host_task::copy(queue, plan, cast, dst, src, after) };
+            // SAFETY: promise 1 of `submit`: elements of both sides (K1), after the events. 2. The queue reaches them.
             unsafe { submit(queue, to, from, copy) }
         }
         Executor::Kernel(queue, launches) => {
             let copy = |dst: *mut u8, src: *const u8, after: &[_]| {
                 // The launches have the addresses.
                 let _exposed = [dst.expose_provenance(), src.expose_provenance()];
-                // SAFETY: 1. Elements of the target, none of them visited twice, as the choice has seen. 1 and 2: the queue reaches them,
+                // SAFETY: promise 1 of `submit`: elements of the target (K1), none of them visited twice, as the choice has seen. 1 and 2: the queue reaches them,
                 // and nobody else uses them until the event is complete.
                 unsafe { launches.submit(queue, after) }
             };
-            // SAFETY: 1. Elements of both sides, after the events. 2. As the choice has seen.
+            // SAFETY: promise 1 of `submit`: elements of both sides (K1), after the events. 2. As the choice has seen.
             unsafe { submit(queue, to, from, copy) }
         }
         Executor::ThroughFloats(queue, target, source) => {
             if through_floats(queue, &plan, cast, target, source)? {
                 return Ok(());
             }
-            // SAFETY: the caller's promises.
+            // SAFETY: the caller's promises 1 to 3.
             unsafe { in_pieces_through_host(plan, cast, to, from) }
         }
         Executor::Packed(queue, pieces, staging) => {
             let (is_read, (to, from)) = (from.device().is_some(), lock_for_queue(to, from)?);
             let copy = if is_read { staged::read_packed } else { staged::write_packed };
-            // SAFETY: as for kernels; what lies on the other side host code reaches.
+            // SAFETY: K1, as for kernels; what lies on the other side host code reaches.
             unsafe { copy(queue, pieces, staging, cast, to.start, from.start) }
         }
         Executor::Spans(queue, pieces) => {
@@ -109,10 +109,10 @@ pub(super) unsafe fn execute(plan: CopyPlan, cast: Cast, to: Place<'_>, from: Pl
             if between_devices(&plan, cast, target, source)? {
                 return Ok(());
             }
-            // SAFETY: the caller's promises.
+            // SAFETY: the caller's promises 1 to 3.
             unsafe { in_pieces_through_host(plan, cast, to, from) }
         }
-        // SAFETY: the caller's promises.
+        // SAFETY: the caller's promises 1 to 3.
         Executor::ThroughHost => unsafe { in_pieces_through_host(plan, cast, to, from) },
     }
 }
@@ -193,7 +193,7 @@ fn through_floats(
 unsafe fn in_pieces_through_host(plan: CopyPlan, cast: Cast, to: Place<'_>, from: Place<'_>) -> Result<()> {
     let pieces = plan.pieces_through_host(cast.src.itemsize_bytes());
     let (to, from) = lock_for_queue(to, from)?;
-    // SAFETY: the pieces have the pairs of the plan.
+    // SAFETY: the caller's promises 1 to 3: the pieces have the pairs of the plan.
     pieces.iter().try_for_each(|piece| unsafe { through_host(piece, cast, to.place(), from.place()) })
 }
 

@@ -25,8 +25,8 @@ pub(super) enum Executor<'a> {
     Bytes(Run<'a>),
     /// Host code, for arrays with bytes in common: in an order, or with temporaries, as if the source were copied first.
     Overlapping(&'a UsmArray, &'a UsmArray),
-    /// Host code in a task of the queue, which reaches both sides.
-    Task(&'a Queue),
+    /// A host task of the queue, which reaches both sides.
+    HostTask(&'a Queue),
     /// Kernels of the queue, which reaches both sides.
     Kernel(&'a Queue, Launches),
     /// Two times kernels of the queue, which reaches both sides, with `float32` in between in memory of the device: no kernel casts
@@ -88,7 +88,7 @@ impl<'a> Executor<'a> {
         let queue = device.queue();
         let itemsize = cast.src.itemsize_bytes();
         if queue.runs_host_tasks() && to.is_for_tasks_of(queue) && from.is_for_tasks_of(queue) {
-            return Self::Task(queue);
+            return Self::HostTask(queue);
         }
         let launches = |elements: Elements, starts: [usize; 2]| {
             Kernels::global().launches(queue, Work::Copy(elements), plan, starts).ok()
@@ -159,7 +159,7 @@ pub(super) fn fill_launches(array: &UsmArray, plan: &CopyPlan, element: &[u8]) -
 /// Whether a plan is for kernels of a queue, which may carry it out in any order.
 fn is_for_kernels(queue: &Queue, plan: &CopyPlan, itemsize_bytes: usize) -> bool {
     let is_cpu = queue.device().info().device_type == DeviceType::Cpu;
-    // Host code in a task of the queue is better still, and no kernel is there.
+    // A host task of the queue is better still, and no kernel is there.
     !queue.runs_host_tasks()
         && (!is_cpu || plan.size() * itemsize_bytes >= MIN_CPU_KERNEL_BYTES)
         && plan.is_ascending()

@@ -5,10 +5,10 @@ use usm_memory::usm_core::Event;
 
 use super::cast::Cast;
 use super::executor::fill_launches;
+use super::host_task;
 use super::place::small_run;
 use super::plan::CopyPlan;
 use super::submit::operand;
-use super::task;
 use crate::array::UsmArray;
 use crate::dtype::{Element, MAX_ITEMSIZE_BYTES};
 use crate::error::{Error, Result};
@@ -98,7 +98,7 @@ impl UsmArray {
                     // are kept and shared with nobody until the event is complete.
                     unsafe { launches.submit(queue, after) }
                 };
-                // SAFETY: 1. Elements of the array, after the events. 2. As was just seen.
+                // SAFETY: promise 1 of `submit`: elements of the array (P1), after the events. 2. As was just seen.
                 unsafe { submit(queue, &[operand(self, true)], fill) }?;
                 return Ok(());
             }
@@ -109,9 +109,9 @@ impl UsmArray {
                 value[..element.len()].copy_from_slice(element);
                 let fill = |start: &[*mut u8], after: &[Event]| {
                     // SAFETY: elements of the array (P1), which are kept and shared with nobody until the event is complete.
-                    unsafe { task::fill(queue, plan, cast, value, start[0], after) }
+                    unsafe { host_task::fill(queue, plan, cast, value, start[0], after) }
                 };
-                // SAFETY: 1. Elements of the array, after the events. 2. The array is of the queue's context.
+                // SAFETY: promise 1 of `submit`: elements of the array (P1), after the events. 2. The array is of the queue's context.
                 unsafe { submit(queue, &[operand(self, true)], fill) }?;
                 return Ok(());
             }

@@ -46,7 +46,7 @@ impl UsmArray {
     /// - [`Error::OutOfHostMemory`]: no memory to sort elements out in
     /// - [`Error::Memory`]: the memory is borrowed for writing, or the runtime failed
     pub fn copy_to_host_contiguous(&self, bytes: &mut [u8]) -> Result<()> {
-        // SAFETY: 1. and 2. `bytes` is borrowed.
+        // SAFETY: promises 1 and 2: `bytes` is borrowed.
         unsafe { self.copy_to_host_memory_contiguous(bytes) }
     }
 
@@ -67,7 +67,7 @@ impl UsmArray {
 
     /// Copies the elements in row-major order, cast to a dtype, to bytes of the host: as many as the elements have in that dtype.
     pub(crate) fn read_as(&self, dtype: Dtype, bytes: &mut [u8]) -> Result<()> {
-        // SAFETY: 1. and 2. `bytes` is borrowed.
+        // SAFETY: promises 1 and 2: `bytes` is borrowed.
         unsafe { self.read_to(dtype, bytes) }
     }
 
@@ -124,7 +124,7 @@ impl UsmArray {
     /// - [`Error::OutOfHostMemory`]: no memory to put elements in their places in
     /// - [`Error::Memory`]: the memory is borrowed, or the runtime failed
     pub fn copy_from_host_contiguous(&self, bytes: &[u8]) -> Result<()> {
-        // SAFETY: 1. and 2. `bytes` is borrowed.
+        // SAFETY: promises 1 and 2: `bytes` is borrowed.
         unsafe { self.copy_from_host_memory_contiguous(bytes) }
     }
 
@@ -171,7 +171,7 @@ impl UsmArray {
     /// - [`Error::Layout`]: the layout does not broadcast to the shape of the array
     /// - those of [`copy_from_host_contiguous`](Self::copy_from_host_contiguous) but the first
     pub fn copy_from_host_strided(&self, bytes: &[u8], dtype: Dtype, source_layout: &Layout) -> Result<()> {
-        // SAFETY: the slice is readable, and nobody writes it as long as it is borrowed.
+        // SAFETY: promises 1 and 2: the slice is readable, and nobody writes it as long as it is borrowed.
         unsafe { self.copy_from_host_memory(bytes.as_ptr(), bytes.len(), dtype, source_layout) }
     }
 

@@ -15,7 +15,7 @@
 //! |---|---|
 //! | `host/` | host code, in memory that it reaches |
 //! | `overlap.rs` | the same for arrays that have bytes in common |
-//! | `task.rs` | host code in a task of a queue |
+//! | `host_task.rs` | host tasks of a queue |
 //! | `copy_kernels/` | kernels |
 //! | `staged/` | pieces of device memory, to and from host memory |
 //!
@@ -37,12 +37,12 @@ mod executor;
 mod fill;
 mod host;
 mod host_bytes;
+mod host_task;
 mod overlap;
 mod place;
 mod plan;
 mod staged;
 mod submit;
-mod task;
 
 pub(crate) use computed::compute;
 pub use converted::{Conversion, CopyMode};

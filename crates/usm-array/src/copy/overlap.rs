@@ -18,7 +18,7 @@ const PARTS: usize = 32;
 
 /// The memory of two arrays under one access.
 struct Both {
-    // B1. Covers the addresses of the elements of both arrays, which host code may touch.
+    // Invariant B1: Covers the addresses of the elements of both arrays, which host code may touch.
     access: WriteAccess,
     dst_bytes: usize,
     src_bytes: usize,

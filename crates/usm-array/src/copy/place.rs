@@ -40,7 +40,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// Whether tasks of a queue reach the memory.
+    /// Whether host tasks of a queue reach the memory.
     pub(super) fn is_for_tasks_of(self, queue: &Queue) -> bool {
         self.device().is_none_or(|array| array.buffer().context() == queue.context())
     }
@@ -66,7 +66,7 @@ impl<'a> Place<'a> {
 /// A side of a copy that nobody else uses in another way meanwhile.
 pub(super) struct Locked<'a> {
     place: Place<'a>,
-    // K1. Where a plan counts from. The memory of an array, from its lowest element to its highest one, is live, and nobody writes it,
+    // Invariant K1: Where a plan counts from. The memory of an array, from its lowest element to its highest one, is live, and nobody writes it,
     //     or if it is a target touches it, as long as the access lives, which is `_access` or the caller's.
     pub(super) start: *mut u8,
     _access: Access,

@@ -23,7 +23,7 @@ pub(super) unsafe fn submit(
     if let (Place::Array(target), Place::Array(source)) = (to, from) {
         let operands = [target.elements_written(), source.elements_read()];
         let submitted = |starts: &[*mut u8], after: &[Event]| operation(starts[0], starts[1], after);
-        // SAFETY: 1. The bytes that the elements span. 2. The queue reaches them (2).
+        // SAFETY: promise 1 of `submit`: the bytes that the elements span. 2. The queue reaches them (promise 2).
         unsafe { usm_memory::submit(queue, &operands, submitted) }?;
         return Ok(());
     }

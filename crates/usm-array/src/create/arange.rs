@@ -40,7 +40,7 @@ impl CreateOptions<'_> {
     pub fn arange(&self, start: Scalar, stop: Scalar, step: Scalar) -> Result<UsmArray> {
         let highest = start.kind().max(stop.kind()).max(step.kind());
         let dtype = self.dtype_or(highest.max(crate::dtype::WeakScalar::Int));
-        let range = Range { start, stop, step };
+        let range = ArangeArguments { start, stop, step };
         match dtype.class() {
             Class::Bool => Err(CreateError::NotNumeric { found: dtype }.into()),
             Class::Signed | Class::Unsigned => self.integers(&range, dtype),
@@ -49,7 +49,7 @@ impl CreateOptions<'_> {
         }
     }
 
-    fn integers(&self, range: &Range, dtype: Dtype) -> Result<UsmArray> {
+    fn integers(&self, range: &ArangeArguments, dtype: Dtype) -> Result<UsmArray> {
         let step = whole("step", range.step, dtype)?;
         let start = whole("start", range.start, dtype)?;
         // Whole numbers before a fraction are the ones before the next whole number.
@@ -76,7 +76,7 @@ impl CreateOptions<'_> {
         Ok(array)
     }
 
-    fn reals(&self, range: &Range, dtype: Dtype) -> Result<UsmArray> {
+    fn reals(&self, range: &ArangeArguments, dtype: Dtype) -> Result<UsmArray> {
         let (start, whole_start) = real("start", range.start)?;
         let (_, whole_stop) = real("stop", range.stop)?;
         let (step, whole_step) = real("step", range.step)?;
@@ -106,13 +106,13 @@ fn small(first: i128, step: i128, len: usize) -> Option<(i32, i32)> {
 }
 
 /// The arguments as given.
-struct Range {
+struct ArangeArguments {
     start: Scalar,
     stop: Scalar,
     step: Scalar,
 }
 
-impl Range {
+impl ArangeArguments {
     fn len_of_integers(&self, start: i128, stop: i128, step: i128) -> Result<usize> {
         if step == 0 {
             return Err(CreateError::ZeroStep { step: self.step }.into());

@@ -59,7 +59,7 @@ impl Default for DlpackExport<'_> {
 /// A tensor with its shape, its strides and the owner of its memory.
 #[repr(C)]
 struct Exported<T> {
-    // First, so that a pointer to it is one to the whole.
+    // Invariant EX1: the first field, so that a pointer to it leads to the whole value, which `delete` alone frees.
     managed: T,
     shape: Axes<i64>,
     strides: Axes<i64>,
@@ -144,7 +144,7 @@ impl UsmArray {
     /// Lets the memory be used again after what CUDA's legacy default stream has to do, on which most libraries work: they delete a
     /// tensor that their kernels still use. Another stream may be gone by now, so its users keep the tensor until it is idle.
     fn release_after_default_stream(&self) {
-        // SAFETY: the default stream is always there, and the queue ends here.
+        // SAFETY: promise 1 of `from_cuda_stream`: the default stream is always there, and the queue ends here.
         let stream = unsafe { Queue::from_cuda_stream(self.device(), 0) };
         // On a lost device nothing runs any more.
         let _ = stream.map(|stream| self.buffer().release_on(&stream));
@@ -240,7 +240,7 @@ impl UsmArray {
                 DLManagedTensor { dl_tensor, manager_ctx: ptr::null_mut(), deleter }
             })),
         };
-        // SAFETY: 1. Made just now, with shape and strides of `ndim` numbers. 2. No other code has the pointer, and any thread may use
+        // SAFETY: promise 1 of `from_raw`: made just now, with shape and strides of `ndim` numbers. 2. No other code has the pointer, and any thread may use
         // the memory behind it. 3. `delete` returns.
         unsafe { ManagedTensor::from_raw(raw) }
     }
@@ -255,7 +255,7 @@ fn place<T>(array: &UsmArray, is_cuda: bool, managed: impl Fn(*mut i64, *mut i64
     let exported =
         Box::new(Exported { managed: managed_without_axes, shape, strides, array: array.clone(), is_cuda });
     let exported = NonNull::from(Box::leak(exported));
-    // SAFETY: leaked just now, and no other code has the pointer.
+    // SAFETY: EX1: leaked just now, and no other code has the pointer.
     let inside = unsafe { &mut *exported.as_ptr() };
     inside.managed = managed(inside.shape.as_mut_ptr(), inside.strides.as_mut_ptr());
     exported.cast() // the first field

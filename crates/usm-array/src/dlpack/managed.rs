@@ -21,9 +21,9 @@ pub enum RawTensor {
 /// [`into_raw`](ManagedTensor::into_raw): exactly once in any case.
 #[derive(Debug)]
 pub struct ManagedTensor {
-    // M1. The struct is live and ours; its deleter has not run. Of a struct of another major version only the version, the flags
+    // Invariant M1: The struct is live and ours; its deleter has not run. Of a struct of another major version only the version, the flags
     //     and the deleter exist.
-    // M2. The struct stays as it is, and all of it may be used from any thread.
+    // Invariant M2: The struct stays as it is, and all of it may be used from any thread.
     raw: RawTensor,
 }
 

@@ -30,13 +30,13 @@ macro_rules! element {
     ($($type:ty => $dtype:ident),* $(,)?) => {$(
         impl sealed::Sealed for $type {}
 
-        // Condition 1, checked by the compiler.
+        // Promise 1, checked by the compiler.
         const _: () = assert!(
             size_of::<$type>() == Dtype::$dtype.itemsize_bytes()
                 && align_of::<$type>() <= Dtype::$dtype.align_bytes()
         );
 
-        // SAFETY: 1. asserted above. 2. and 3. `$type` is a primitive number, a transparent
+        // SAFETY: promise 1 is asserted above. 2. and 3. `$type` is a primitive number, a transparent
         // wrapper of an unsigned integer, or a `repr(C)` pair of two equal floats, none of which
         // has invalid patterns or padding.
         unsafe impl Element for $type {

@@ -48,7 +48,7 @@ pub use kinds::{DtypeKind, isdtype};
 pub use limits::{Finfo, Iinfo, finfo, iinfo};
 pub use narrow::{F8E4M3Fn, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz};
 pub(crate) use narrow::{Format, Special, bfloat_from_f32};
-pub use promotion::{Operand, WeakScalar, result_type};
+pub use promotion::{PromotionOperand, WeakScalar, result_type};
 pub(crate) use rounding::half_from_f64;
 
 /// Bytes of the largest element. Item sizes are the powers of two up to this one.

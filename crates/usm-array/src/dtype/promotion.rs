@@ -17,20 +17,20 @@ pub enum WeakScalar {
 
 /// An operand of a promotion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Operand {
+pub enum PromotionOperand {
     /// An array, or its element type
     Dtype(Dtype),
     /// A Python number
     Weak(WeakScalar),
 }
 
-impl From<Dtype> for Operand {
+impl From<Dtype> for PromotionOperand {
     fn from(dtype: Dtype) -> Self {
         Self::Dtype(dtype)
     }
 }
 
-impl From<WeakScalar> for Operand {
+impl From<WeakScalar> for PromotionOperand {
     fn from(scalar: WeakScalar) -> Self {
         Self::Weak(scalar)
     }
@@ -61,7 +61,7 @@ impl From<WeakScalar> for Operand {
 ///
 /// # Errors
 /// - [`DtypeError::NoDtype`]: no operand is an array or a dtype
-pub fn result_type(operands: &[Operand]) -> Result<Dtype, DtypeError> {
+pub fn result_type(operands: &[PromotionOperand]) -> Result<Dtype, DtypeError> {
     DefaultDtypes::WITH_FP64.result_type(operands)
 }
 
@@ -91,20 +91,20 @@ impl DefaultDtypes {
     ///
     /// # Errors
     /// - [`DtypeError::NoDtype`]: no operand is an array or a dtype
-    pub fn result_type(&self, operands: &[Operand]) -> Result<Dtype, DtypeError> {
+    pub fn result_type(&self, operands: &[PromotionOperand]) -> Result<Dtype, DtypeError> {
         let mut widths = Widths::default();
         let mut highest = None;
         let mut has_double = false;
         for &operand in operands {
             match operand {
-                Operand::Dtype(dtype) => {
+                PromotionOperand::Dtype(dtype) => {
                     widths.add(dtype);
                     has_double |= matches!(dtype, Dtype::F64 | Dtype::C128);
                 }
-                Operand::Weak(scalar) => highest = highest.max(Some(scalar)),
+                PromotionOperand::Weak(scalar) => highest = highest.max(Some(scalar)),
             }
         }
-        if !operands.iter().any(|operand| matches!(operand, Operand::Dtype(_))) {
+        if !operands.iter().any(|operand| matches!(operand, PromotionOperand::Dtype(_))) {
             return Err(DtypeError::NoDtype { found: operands.len() });
         }
         let strong = widths.dtype();

@@ -5,7 +5,7 @@ use super::device;
 use super::memory::{by_itemsize, fill};
 use super::read::HostElements;
 use crate::array::{ArrayOrScalar, UsmArray};
-use crate::dtype::{Dtype, Operand, default_dtypes};
+use crate::dtype::{Dtype, PromotionOperand, default_dtypes};
 use crate::error::Result;
 use crate::layout::{Layout, Order, SliceItem, broadcast_shapes};
 
@@ -68,7 +68,7 @@ fn shape_of(operand: ArrayOrScalar<'_>) -> &[usize] {
 
 fn promoted(condition: &UsmArray, x: ArrayOrScalar<'_>, y: ArrayOrScalar<'_>) -> Dtype {
     let operand = |operand| match operand {
-        ArrayOrScalar::Array(array) => Operand::Dtype(array.dtype()),
+        ArrayOrScalar::Array(array) => PromotionOperand::Dtype(array.dtype()),
         ArrayOrScalar::Scalar(value) => value.kind().into(),
     };
     let defaults = default_dtypes(condition.device());
@@ -89,7 +89,7 @@ fn choose<const N: usize>(
     let (from_x, from_y) = (from_x.as_chunks::<N>().0, from_y.as_chunks::<N>().0);
     let (values, _) = values.as_chunks_mut::<N>();
     let len = condition.shape().last().copied().unwrap_or(1);
-    let (condition, x, y) = (Rows::of(condition)?, Rows::of(x)?, Rows::of(y)?);
+    let (condition, x, y) = (RowLayout::of(condition)?, RowLayout::of(x)?, RowLayout::of(y)?);
     let starts = condition.starts.offsets().zip(x.starts.offsets()).zip(y.starts.offsets());
     for (row, ((condition_start, x_start), y_start)) in values.chunks_exact_mut(len).zip(starts) {
         for (i, value) in (0..).zip(row) {
@@ -103,12 +103,12 @@ fn choose<const N: usize>(
 }
 
 /// A layout row by row: where the rows start, and the distance of elements in them.
-struct Rows {
+struct RowLayout {
     starts: Layout,
     step: isize,
 }
 
-impl Rows {
+impl RowLayout {
     fn of(layout: &Layout) -> Result<Self> {
         Ok(match layout.strides().last() {
             None => Self { starts: layout.clone(), step: 0 },

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::given::{Value, copied, operand, overlap, value_for};
+use super::given::{PickedValue, copied, operand, overlap, value_for};
 use super::mask::Mask;
 use super::read::IndexArray;
 use super::resolve::{Picks, Sides, common_shape};
@@ -15,14 +15,14 @@ use crate::copy::CopyMode;
 use crate::dtype::Dtype;
 use crate::error::Result;
 use crate::kernel_engine::{
-    Answer, CREATE, INDEX, Loop, Loops, Task, code, is_for_kernels, is_operand, sized,
+    Answer, CREATE, INDEX, KernelCall, KernelLoop, Loops, code, is_for_kernels, is_operand, sized,
 };
 use crate::layout::{Axes, Layout, Order, SliceItem, broadcast_shapes};
 use crate::ops::truth;
 
-/// Places of an array of device memory that integers name.
+/// IndexedPlaces of an array of device memory that integers name.
 #[derive(Debug)]
-struct Places {
+struct IndexedPlaces {
     /// The integers, side by side.
     index: UsmArray,
     mode: IndexMode,
@@ -37,7 +37,7 @@ struct Places {
     distinct: bool,
 }
 
-impl Places {
+impl IndexedPlaces {
     /// Integers of an index array, for an axis of the given size. They are checked here if host code reaches them.
     fn integers(
         array: &UsmArray,
@@ -85,29 +85,29 @@ impl Places {
     }
 
     /// The arguments of a kernel that are about the integers.
-    fn of<'a>(&'a self, task: Box<Task<'a>>) -> Box<Task<'a>> {
+    fn of<'a>(&'a self, call: Box<KernelCall<'a>>) -> Box<KernelCall<'a>> {
         let mode = match self.mode {
             IndexMode::Raise => 0_u32,
             IndexMode::Wrap => 1,
             IndexMode::Clip => 2,
         };
-        task.read(&self.index).number(code(self.index.dtype())).number(mode).number(self.size as i64)
+        call.read(&self.index).number(code(self.index.dtype())).number(mode).number(self.size as i64)
     }
 
     /// Looks whether an integer names no place, and, where that is asked for, whether two name the same.
     fn check(&self, asks_twice: bool) -> Result<Option<Check>> {
         let queue = self.index.queue();
-        let Some(task) = Task::new(queue, &INDEX, "check") else { return Ok(None) };
+        let Some(call) = KernelCall::new(queue, &INDEX, "check") else { return Ok(None) };
         let words = if asks_twice { self.size.div_ceil(64) } else { 0 };
         let Ok(flags) = UsmArray::zeros(queue, self.index.kind(), &[FLAGS + words], Dtype::U64) else {
             return Ok(None);
         };
         let answer = Answer::new(queue, FLAGS)?;
-        let task = self.of(task).count(self.count()).tell(&answer);
-        let task = task.number(u32::from(asks_twice)).write(&flags).write_at(&flags, FLAGS.cast_signed());
-        // SAFETY: 1. As in `kernels/src/index.cl`. 2. It reads integers, as many as there are, and uses the bits of places, of which there is one
+        let call = self.of(call).count(self.count()).tell(&answer);
+        let call = call.number(u32::from(asks_twice)).write(&flags).write_at(&flags, FLAGS.cast_signed());
+        // SAFETY: promise 1 of `run`: as in `kernels/src/index.cl`. 2. It reads integers, as many as there are, and uses the bits of places, of which there is one
         // each, by atomic operations; work-items that set a flag set it to the same. 3. The index is in memory of its queue.
-        let _event = unsafe { task.run() }?;
+        let _event = unsafe { call.run() }?;
         Ok(Some(Check { flags, answer }))
     }
 
@@ -117,14 +117,14 @@ impl Places {
         if u32::try_from(self.count()).is_err() {
             return Ok(None);
         }
-        let Some(task) = Task::new(queue, &INDEX, "own") else { return Ok(None) };
+        let Some(call) = KernelCall::new(queue, &INDEX, "own") else { return Ok(None) };
         let Ok(owners) = UsmArray::zeros(queue, self.index.kind(), &[self.size], Dtype::U32) else {
             return Ok(None);
         };
-        let task = self.of(task).count(self.count()).write(&owners);
-        // SAFETY: 1. As in `kernels/src/index.cl`. 2. It reads integers, as many as there are, and uses the number of a place, of which there is one
+        let call = self.of(call).count(self.count()).write(&owners);
+        // SAFETY: promise 1 of `run`: as in `kernels/src/index.cl`. 2. It reads integers, as many as there are, and uses the number of a place, of which there is one
         // each, by atomic operations. 3. The index is in memory of its queue.
-        let _event = unsafe { task.run() }?;
+        let _event = unsafe { call.run() }?;
         Ok(Some(owners))
     }
 }
@@ -161,14 +161,14 @@ impl Check {
 
 /// One of several index arrays.
 struct Part {
-    places: Places,
+    places: IndexedPlaces,
     shape: Axes<usize>,
     /// The axes that it picks from.
     axes: Loops,
 }
 
 impl Part {
-    fn new(places: Places, shape: &[usize], sizes: &[usize], strides: &[isize]) -> Self {
+    fn new(places: IndexedPlaces, shape: &[usize], sizes: &[usize], strides: &[isize]) -> Self {
         let axes = Loops::over(sizes, strides, strides);
         Self { places, shape: shape.into(), axes }
     }
@@ -188,7 +188,7 @@ fn combined(
     parts: &[Part],
     shape: &[usize],
     strides: Option<&[isize]>,
-) -> Result<Option<Places>> {
+) -> Result<Option<IndexedPlaces>> {
     let queue = array.queue();
     let Some(extent) = array.layout().extent() else { return Ok(None) };
     let count = shape.iter().product();
@@ -199,24 +199,24 @@ fn combined(
         let index = Layout::contiguous(&part.shape, Order::C)?.broadcast_to(shape)?;
         let others = strides.filter(|_| number == 0).unwrap_or(&zeros);
         let loops = Loops::over(shape, others, index.strides());
-        let Some(task) = Task::new(queue, &INDEX, "combine") else { return Ok(None) };
+        let Some(call) = KernelCall::new(queue, &INDEX, "combine") else { return Ok(None) };
         if !loops.is_for_kernels() || !part.axes.is_for_kernels() {
             return Ok(None);
         }
-        let task = task.write(&displacements).number(u32::from(number > 0)).number(-extent.min as i64);
-        let task = part.places.of(task);
-        let task = task.tell_if((!part.places.checked).then_some(&answer));
-        let task = task.count(count).loops(&loops).loops(&part.axes);
-        // SAFETY: 1. As in `kernels/src/index.cl`. 2. The loops visit the integers as often as there are displacements; each is one work-item's.
+        let call = call.write(&displacements).number(u32::from(number > 0)).number(-extent.min as i64);
+        let call = part.places.of(call);
+        let call = call.tell_if((!part.places.checked).then_some(&answer));
+        let call = call.count(count).loops(&loops).loops(&part.axes);
+        // SAFETY: promise 1 of `run`: as in `kernels/src/index.cl`. 2. The loops visit the integers as often as there are displacements; each is one work-item's.
         // 3. All is in memory of the array's queue.
-        let _event = unsafe { task.run() }?;
+        let _event = unsafe { call.run() }?;
     }
     if !parts.iter().all(|part| part.places.checked) && answer.wait()?[0] != 0 {
         return Ok(None);
     }
     let distinct = parts.len() == 1 && parts[0].places.distinct;
     let (index, mode, size) = (displacements, IndexMode::Raise, extent.len());
-    Ok(Some(Places { index, mode, size, stride: 1, first: extent.min, checked: true, distinct }))
+    Ok(Some(IndexedPlaces { index, mode, size, stride: 1, first: extent.min, checked: true, distinct }))
 }
 
 /// Picked elements of an array: as [`Plan`](super::Plan), with the picked places in device memory.
@@ -225,7 +225,7 @@ pub(super) struct DevicePlan {
     /// Where all of them are.
     array: UsmArray,
     outer: Sides,
-    places: Places,
+    places: IndexedPlaces,
     picked_shape: Axes<usize>,
     inner: Sides,
 }
@@ -240,12 +240,15 @@ impl Picks<'_> {
         let mut parts = vec![];
         for (index, axes) in &self.arrays {
             let (places, shape) = if index.is_mask() {
-                let places = Places::mask(array, index)?;
+                let places = IndexedPlaces::mask(array, index)?;
                 let count = places.count();
                 (places, vec![count])
             } else {
                 let (axis, size) = (axes.start, sizes[axes.start]);
-                (Places::integers(array, index, Some(axis), size, IndexMode::Raise)?, index.shape.clone())
+                (
+                    IndexedPlaces::integers(array, index, Some(axis), size, IndexMode::Raise)?,
+                    index.shape.clone(),
+                )
             };
             parts.push(Part::new(places, &shape, &sizes[axes.clone()], &strides[axes.clone()]));
         }
@@ -258,7 +261,7 @@ impl Picks<'_> {
 }
 
 impl UsmArray {
-    /// Places of one axis, or of all elements in row-major order.
+    /// IndexedPlaces of one axis, or of all elements in row-major order.
     pub(super) fn device_axis_plan(
         &self,
         index: &IndexArray<'_>,
@@ -271,7 +274,7 @@ impl UsmArray {
         let (sizes, strides) = (self.shape(), self.strides());
         let axes = axis.map_or(0..self.ndim(), |axis| axis..axis + 1);
         let size = sizes[axes.clone()].iter().product();
-        let places = Places::integers(self, index, axis, size, mode)?;
+        let places = IndexedPlaces::integers(self, index, axis, size, mode)?;
         let part = Part::new(places, &index.shape, &sizes[axes.clone()], &strides[axes.clone()]);
         let side = |axes: Range<usize>| (sizes[axes.clone()].into(), strides[axes].into());
         let (outer, inner) = (side(0..axes.start), side(axes.end..self.ndim()));
@@ -285,7 +288,7 @@ impl UsmArray {
         }
         let mask = mask.astype(Dtype::Bool, CopyMode::IfNeeded)?;
         let Some(index) = IndexArray::new(&Index::Array(&mask))? else { return Ok(None) };
-        let places = Places::mask(self, &index)?;
+        let places = IndexedPlaces::mask(self, &index)?;
         let shape = [places.count()];
         let part = Part::new(places, &shape, self.shape(), self.strides());
         DevicePlan::new(self.clone(), Sides::default(), vec![part], shape[..].into(), Sides::default())
@@ -304,7 +307,7 @@ impl UsmArray {
         let (mut sizes, mut strides) = (self.shape().to_vec(), self.strides().to_vec());
         let (size, stride) = (sizes[axis], strides[axis]);
         let part = Part::new(
-            Places::integers(self, index, Some(axis), size, mode)?,
+            IndexedPlaces::integers(self, index, Some(axis), size, mode)?,
             &index.shape,
             &[size],
             &[stride],
@@ -333,7 +336,7 @@ impl DevicePlan {
     ) -> Result<Option<Self>> {
         let alone = if parts.len() == 1 { parts[0].stride() } else { None };
         let places = match alone.zip(parts.pop_if(|_| alone.is_some())) {
-            Some((stride, part)) => Some(Places { stride, ..part.places }),
+            Some((stride, part)) => Some(IndexedPlaces { stride, ..part.places }),
             None => combined(&array, &parts, &picked_shape, None)?,
         };
         Ok(places.map(|places| Self { array, outer, places, picked_shape, inner }))
@@ -357,15 +360,15 @@ impl DevicePlan {
                 || matches!(places.check(false)?, Some(check) if check.wait()? == Found::Nothing);
             return Ok(is_fine.then_some(result));
         }
-        let Some((task, nest)) = self.task("gather", &result) else { return Ok(None) };
+        let Some((call, nest)) = self.call("gather", &result) else { return Ok(None) };
         let answer = if places.checked { None } else { Some(Answer::new(array.queue(), 1)?) };
-        let task = places.of(task.write(&result).read_at(array, places.first));
-        // Places that have been checked need no answer.
-        let task = task.tell_if(answer.as_ref());
-        let task = task.count(nest.loops.count()).number(nest.picked as u32).loops(&nest.loops);
-        // SAFETY: 1. As in `kernels/src/gather.cl`. 2. The loops visit the elements of the result once, and elements of the array at places that
+        let call = places.of(call.write(&result).read_at(array, places.first));
+        // IndexedPlaces that have been checked need no answer.
+        let call = call.tell_if(answer.as_ref());
+        let call = call.count(nest.loops.count()).number(nest.picked as u32).loops(&nest.loops);
+        // SAFETY: promise 1 of `run`: as in `kernels/src/gather.cl`. 2. The loops visit the elements of the result once, and elements of the array at places that
         // there are, which the kernel checks. 3. All is in memory of the array's queue.
-        let _event = unsafe { task.run() }?;
+        let _event = unsafe { call.run() }?;
         let is_fine = match answer {
             Some(answer) => answer.wait()?[0] == 0,
             None => true,
@@ -407,9 +410,9 @@ impl DevicePlan {
         self.shape().iter().map(|&size| size.cast_signed()).collect()
     }
 
-    fn write(&self, value: &Value) -> Result<Option<()>> {
+    fn write(&self, value: &PickedValue) -> Result<Option<()>> {
         let (array, mut places) = (&self.array, &self.places);
-        let distinct = places.distinct || places.count() == 1 || matches!(value, Value::One(_));
+        let distinct = places.distinct || places.count() == 1 || matches!(value, PickedValue::One(_));
         if places.count() == 0 {
             return Ok(Some(()));
         }
@@ -425,7 +428,7 @@ impl DevicePlan {
         };
         let own_index;
         if overlap(&places.index, array) {
-            own_index = Places { index: copied(&places.index, array)?, ..*places };
+            own_index = IndexedPlaces { index: copied(&places.index, array)?, ..*places };
             places = &own_index;
         }
         // Nobody waits for the check before this is submitted: the kernel writes nothing if the check finds something.
@@ -448,32 +451,36 @@ impl DevicePlan {
     /// there is a kernel for it.
     fn write_to(
         &self,
-        places: &Places,
-        value: &Value,
+        places: &IndexedPlaces,
+        value: &PickedValue,
         check: Option<&Check>,
         owners: Option<&UsmArray>,
     ) -> Result<bool> {
         let (values, one) = match value {
-            Value::One(one) => (&self.array, Some(one)),
-            Value::Each(values) => (values, None),
+            PickedValue::One(one) => (&self.array, Some(one)),
+            PickedValue::Each(values) => (values, None),
         };
-        let Some((task, nest)) = self.task("scatter", values) else { return Ok(false) };
-        let task = task.read_if(one.is_none().then_some(values));
-        let task = places.of(task.write_at(&self.array, places.first));
-        let task = task.number(u32::from(check.is_some())).read_if(check.map(|check| &check.flags));
-        let task = task.number(u32::from(owners.is_some())).read_if(owners);
-        let task = task.number(u32::from(one.is_some()));
+        let Some((call, nest)) = self.call("scatter", values) else { return Ok(false) };
+        let call = call.read_if(one.is_none().then_some(values));
+        let call = places.of(call.write_at(&self.array, places.first));
+        let call = call.number(u32::from(check.is_some())).read_if(check.map(|check| &check.flags));
+        let call = call.number(u32::from(owners.is_some())).read_if(owners);
+        let call = call.number(u32::from(one.is_some()));
         let (halves, _) = one.unwrap_or(&[0; 16]).as_chunks::<8>();
-        let task = halves.iter().fold(task, |task, half| task.number(u64::from_ne_bytes(*half)));
-        let task = task.count(nest.loops.count()).number(nest.picked as u32).loops(&nest.loops);
-        // SAFETY: 1. As in `kernels/src/gather.cl`. 2. The loops visit the elements of the values, and elements of the array at places that there are,
+        let call = halves.iter().fold(call, |call, half| call.number(u64::from_ne_bytes(*half)));
+        let call = call.count(nest.loops.count()).number(nest.picked as u32).loops(&nest.loops);
+        // SAFETY: promise 1 of `run`: as in `kernels/src/gather.cl`. 2. The loops visit the elements of the values, and elements of the array at places that there are,
         // none of them twice unless with the same value, as the check and the owners see to. 3. All is in memory of the array's queue.
-        let _event = unsafe { task.run() }?;
+        let _event = unsafe { call.run() }?;
         Ok(true)
     }
 
     /// The kernel for the largest units that the elements, and those of values of the result's shape, can be moved in.
-    fn task<'a>(&'a self, name: &'static str, values: &UsmArray) -> Option<(Box<Task<'a>>, Nest)> {
+    fn call<'a>(
+        &'a self,
+        name: &'static str,
+        values: &UsmArray,
+    ) -> Option<(Box<KernelCall<'a>>, PickedLoops)> {
         let itemsize = self.array.itemsize_bytes();
         let fills = std::ptr::eq(values, &raw const self.array);
         let none: Axes<isize> = self.shape().iter().map(|_| 0).collect();
@@ -484,7 +491,7 @@ impl DevicePlan {
         let has_run = loops.innermost().is_some_and(|run| run.steps == [1, 1]);
         let index = Loops::over(&self.picked_shape, &strides[outer..picked], &strides[outer..picked]);
         let step = index.innermost().map_or(0, |axis| axis.steps[1]);
-        loops.push(Loop { count: self.places.count(), steps: [self.places.stride, step] });
+        loops.push(KernelLoop { count: self.places.count(), steps: [self.places.stride, step] });
         loops.surround(&self.outer.0, &self.outer.1, &strides[..outer]);
         let first = self.array.address().wrapping_add_signed(self.places.first * itemsize.cast_signed());
         let is_aligned = |unit: usize| {
@@ -493,18 +500,18 @@ impl DevicePlan {
         };
         for unit in [16, 8, 4, 2, 1].into_iter().filter(|&unit| is_aligned(unit)) {
             let nest = match unit == itemsize {
-                true => Some(Nest { loops: loops.clone(), picked: number }),
+                true => Some(PickedLoops { loops: loops.clone(), picked: number }),
                 false
                     if (unit > itemsize && has_run && !fills) || (unit == 8 && itemsize == 16 && !fills) =>
                 {
                     let picked = number + usize::from(!has_run);
-                    loops.in_units(itemsize, unit, has_run).map(|loops| Nest { loops, picked })
+                    loops.in_units(itemsize, unit, has_run).map(|loops| PickedLoops { loops, picked })
                 }
                 false => None,
             };
             if let Some(nest) = nest.filter(|nest| nest.loops.is_for_kernels()) {
-                let task = Task::new(self.array.queue(), sized("gather", unit)?, name)?;
-                return Some((task, nest));
+                let call = KernelCall::new(self.array.queue(), sized("gather", unit)?, name)?;
+                return Some((call, nest));
             }
         }
         None
@@ -525,38 +532,38 @@ pub(super) fn choose(
         Dtype::Bool => Some(condition.clone()),
         _ => truth(condition)?,
     };
-    let (Some(truth), Some(task)) = (truth, Task::new(result.queue(), &CREATE, "choose")) else {
+    let (Some(truth), Some(call)) = (truth, KernelCall::new(result.queue(), &CREATE, "choose")) else {
         return Ok(false);
     };
     let shape = result.shape();
     let (x, truth) = (value_for(result, shape, 0..0, x)?, truth.broadcast_to(shape)?);
     let none = vec![0; shape.len()];
     let (strides, array, one) = match &x {
-        Value::One(one) => (&none[..], &truth, Some(*one)),
-        Value::Each(array) => (array.strides(), array, None),
+        PickedValue::One(one) => (&none[..], &truth, Some(*one)),
+        PickedValue::Each(array) => (array.strides(), array, None),
     };
     let loops = Loops::over(shape, truth.strides(), strides);
     if !loops.is_for_kernels() {
         return Ok(false);
     }
     match value_for(result, shape, 0..0, y)? {
-        Value::One(one) => result.fill_bytes(&one[..result.itemsize_bytes()])?,
-        Value::Each(array) => result.assign(&array)?,
+        PickedValue::One(one) => result.fill_bytes(&one[..result.itemsize_bytes()])?,
+        PickedValue::Each(array) => result.assign(&array)?,
     }
     let parts = result.itemsize_bytes().div_ceil(8);
-    let task = task.write(result).read(&truth).read(array).number((result.itemsize_bytes() / parts) as u32);
-    let task = task.number(parts as u32).number(u32::from(one.is_some()));
+    let call = call.write(result).read(&truth).read(array).number((result.itemsize_bytes() / parts) as u32);
+    let call = call.number(parts as u32).number(u32::from(one.is_some()));
     let one = one.unwrap_or_default();
-    let task = one.as_chunks::<8>().0.iter().fold(task, |task, half| task.number(u64::from_ne_bytes(*half)));
-    let task = task.count(result.size()).loops(&loops);
-    // SAFETY: 1. As in `kernels/src/create.cl`. 2. The loops visit elements of both, and each element of the result is one work-item's. 3. All are
+    let call = one.as_chunks::<8>().0.iter().fold(call, |call, half| call.number(u64::from_ne_bytes(*half)));
+    let call = call.count(result.size()).loops(&loops);
+    // SAFETY: promise 1 of `run`: as in `kernels/src/create.cl`. 2. The loops visit elements of both, and each element of the result is one work-item's. 3. All are
     // operands for the queue of the result.
-    let _event = unsafe { task.run() }?;
+    let _event = unsafe { call.run() }?;
     Ok(true)
 }
 
 /// Loops of a kernel, and which of them is over the integers.
-struct Nest {
+struct PickedLoops {
     loops: Loops,
     picked: usize,
 }
@@ -609,7 +616,7 @@ mod tests {
             let plan = part.device_axis_plan(&integer_array(&index).unwrap(), Some(0), IndexMode::Raise);
             let plan = plan.unwrap().unwrap();
             let result = UsmArray::empty(&queue, UsmKind::Device, &plan.shape(), Dtype::U16).unwrap();
-            let (_, nest) = plan.task("gather", &result).unwrap();
+            let (_, nest) = plan.call("gather", &result).unwrap();
             assert_eq!((nest.loops.count(), nest.picked), (loops[0] * loops[1], 1), "{columns}");
         }
     }

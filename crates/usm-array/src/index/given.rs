@@ -9,7 +9,7 @@ use crate::kernel_engine::{Loops, is_operand};
 use crate::layout::SliceItem;
 
 /// What the picked elements become.
-pub(super) enum Value {
+pub(super) enum PickedValue {
     One([u8; 16]),
     /// An array of the shape of the result.
     Each(UsmArray),
@@ -22,9 +22,9 @@ pub(super) fn value_for(
     shape: &[usize],
     even: Range<usize>,
     value: ArrayOrScalar<'_>,
-) -> Result<Value> {
+) -> Result<PickedValue> {
     let given = match value {
-        ArrayOrScalar::Scalar(value) => return Ok(Value::One(value.to_bytes(target.dtype())?)),
+        ArrayOrScalar::Scalar(value) => return Ok(PickedValue::One(value.to_bytes(target.dtype())?)),
         ArrayOrScalar::Array(given) => given,
     };
     // As in NumPy, it may have more axes if the first ones have size 1.
@@ -36,8 +36,8 @@ pub(super) fn value_for(
     let value = given.broadcast_to(shape)?;
     let strides = &value.strides()[even.clone()];
     match Loops::over(&shape[even], strides, strides).rank() {
-        0 | 1 => Ok(Value::Each(value)),
-        _ => copied(&value, target).map(Value::Each),
+        0 | 1 => Ok(PickedValue::Each(value)),
+        _ => copied(&value, target).map(PickedValue::Each),
     }
 }
 

@@ -4,11 +4,11 @@
 
 use usm_memory::NoWriters;
 
-use super::given::{Value, copied, overlap, value_for};
+use super::given::{PickedValue, copied, overlap, value_for};
 use crate::array::{ArrayOrScalar, UsmArray};
 use crate::dtype::Dtype;
 use crate::error::Result;
-use crate::kernel_engine::{Answer, Loops, MASK, Task, is_for_kernels};
+use crate::kernel_engine::{Answer, KernelCall, Loops, MASK, is_for_kernels};
 use crate::layout::SliceItem;
 use crate::ops::truth;
 
@@ -69,14 +69,14 @@ impl Mask {
         Ok(Some(Self { bytes, _unwritten: unwritten, per_group, groups }))
     }
 
-    fn task(&self, name: &'static str) -> Option<Box<Task<'_>>> {
-        Task::new(self.bytes.queue(), &MASK, name).filter(|task| task.group_items() == ITEMS)
+    fn call(&self, name: &'static str) -> Option<Box<KernelCall<'_>>> {
+        KernelCall::new(self.bytes.queue(), &MASK, name).filter(|call| call.group_items() == ITEMS)
     }
 
     /// The arguments that are about the mask.
-    fn of_mask<'a>(&'a self, task: Box<Task<'a>>) -> Box<Task<'a>> {
-        let task = task.read(&self.bytes).number(self.bytes.size() as u64).number(self.per_group as u64);
-        task.groups(self.groups)
+    fn of_mask<'a>(&'a self, call: Box<KernelCall<'a>>) -> Box<KernelCall<'a>> {
+        let call = call.read(&self.bytes).number(self.bytes.size() as u64).number(self.per_group as u64);
+        call.groups(self.groups)
     }
 
     /// How many elements each group has, where there are several: a group sums up those before it. `None` without a kernel.
@@ -84,11 +84,11 @@ impl Mask {
         if self.groups == 1 {
             return Ok(Some(None));
         }
-        let Some(task) = self.task("count") else { return Ok(None) };
+        let Some(call) = self.call("count") else { return Ok(None) };
         let counts = UsmArray::empty(self.bytes.queue(), self.bytes.kind(), &[self.groups], Dtype::U64)?;
-        // SAFETY: 1. As in `kernels/src/mask.cl`. 2. The mask has so many bytes, which are aligned as vectors are, and there is a number for each
+        // SAFETY: promise 1 of `run`: as in `kernels/src/mask.cl`. 2. The mask has so many bytes, which are aligned as vectors are, and there is a number for each
         // group. 3. All is in memory of the mask's queue.
-        let _event = unsafe { self.of_mask(task.write(&counts)).run() }?;
+        let _event = unsafe { self.of_mask(call.write(&counts)).run() }?;
         Ok(Some(Some(counts)))
     }
 
@@ -96,16 +96,16 @@ impl Mask {
         let queue = self.bytes.queue();
         let answer = Answer::new(queue, 1)?;
         let Some(counts) = self.counts()? else { return Ok(None) };
-        let task = match &counts {
-            None => self.task("count").map(|task| self.of_mask(task.tell(&answer))),
+        let call = match &counts {
+            None => self.call("count").map(|call| self.of_mask(call.tell(&answer))),
             Some(counts) => {
-                self.task("total").map(|task| task.tell(&answer).read(counts).number(self.groups as u64))
+                self.call("total").map(|call| call.tell(&answer).read(counts).number(self.groups as u64))
             }
         };
-        let Some(task) = task else { return Ok(None) };
-        // SAFETY: 1. As in `kernels/src/mask.cl`. 2. As for `counts`, of one group; or there are so many numbers. 3. All is in memory of the mask's
+        let Some(call) = call else { return Ok(None) };
+        // SAFETY: promise 1 of `run`: as in `kernels/src/mask.cl`. 2. As for `counts`, of one group; or there are so many numbers. 3. All is in memory of the mask's
         // queue.
-        let _event = unsafe { task.run() }?;
+        let _event = unsafe { call.run() }?;
         let count = usize::try_from(answer.wait()?[0]).unwrap_or(0); // at most the size
         Ok(Some(Selected { counts, count }))
     }
@@ -144,29 +144,29 @@ impl Mask {
     /// Moves what it selects, if there is a kernel for it.
     fn select(&self, selection: &Selection<'_>) -> Result<bool> {
         let Selection { what, values, step, array, one, counts, answer } = *selection;
-        let Some(task) = self.task("select") else { return Ok(false) };
-        let task = match what {
-            Become::Places | Become::Gathered => task.write(values),
-            Become::Scattered => task.read(values),
-            Become::Filled => task.nothing(),
+        let Some(call) = self.call("select") else { return Ok(false) };
+        let call = match what {
+            Become::Places | Become::Gathered => call.write(values),
+            Become::Scattered => call.read(values),
+            Become::Filled => call.nothing(),
         };
-        let task = task.number(step as i64).number(values.size() as u64);
-        let task = match (what, array) {
-            (_, None) => task.nothing(),
-            (Become::Places | Become::Gathered, Some((elements, _))) => task.read(elements),
-            (Become::Scattered | Become::Filled, Some((elements, _))) => task.write(elements),
+        let call = call.number(step as i64).number(values.size() as u64);
+        let call = match (what, array) {
+            (_, None) => call.nothing(),
+            (Become::Places | Become::Gathered, Some((elements, _))) => call.read(elements),
+            (Become::Scattered | Become::Filled, Some((elements, _))) => call.write(elements),
         };
         let stride = array.map_or(0, |(_, stride)| stride);
         let bytes = array.map_or(values, |(array, _)| array).itemsize_bytes();
-        let task = task.number(stride as i64).number(what as u32).number(bytes as u32);
+        let call = call.number(stride as i64).number(what as u32).number(bytes as u32);
         let (halves, _) = one.as_chunks::<8>();
-        let task = halves.iter().fold(task, |task, half| task.number(u64::from_ne_bytes(*half)));
-        let task = task.number(u32::from(answer.is_some())).tell_if(answer);
-        let task = self.of_mask(task.read_if(counts));
-        // SAFETY: 1. As in `kernels/src/mask.cl`. 2. The array has an element for each byte of the mask, and there is a value for each that is true; the
+        let call = halves.iter().fold(call, |call, half| call.number(u64::from_ne_bytes(*half)));
+        let call = call.number(u32::from(answer.is_some())).tell_if(answer);
+        let call = self.of_mask(call.read_if(counts));
+        // SAFETY: promise 1 of `run`: as in `kernels/src/mask.cl`. 2. The array has an element for each byte of the mask, and there is a value for each that is true; the
         // numbers of groups are right. Should another library change the mask meanwhile, the kernel still stays within the values and the array. No
         // two work-items have the same element. 3. All is in memory of the mask's queue.
-        let _event = unsafe { task.run() }?;
+        let _event = unsafe { call.run() }?;
         Ok(true)
     }
 }
@@ -236,8 +236,8 @@ impl Masked {
         let Some(Selected { counts, count }) = self.mask.count()? else { return Ok(None) };
         match value_for(array, &[count], 0..1, value)? {
             _ if count == 0 => Ok(Some(())),
-            Value::One(one) => fill(one),
-            Value::Each(values) => {
+            PickedValue::One(one) => fill(one),
+            PickedValue::Each(values) => {
                 let (step, counts) = (values.strides()[0], counts.as_ref());
                 let selection = Selection::new(Become::Scattered, &values);
                 let selection = Selection { step, array: elements, counts, ..selection };

@@ -6,7 +6,7 @@ use super::read::HostElements;
 use crate::array::UsmArray;
 use crate::dtype::Dtype;
 use crate::error::Result;
-use crate::kernel_engine::{INDEX, Task, code};
+use crate::kernel_engine::{INDEX, KernelCall, code};
 use crate::layout::LayoutError;
 use crate::view::with_capacity;
 
@@ -106,7 +106,7 @@ impl UsmArray {
     /// The places of the elements, if kernels find them.
     fn device_places(&self) -> Result<Option<Self>> {
         let Some(mask) = Mask::of(self)? else { return Ok(None) };
-        if Task::new(self.queue(), &INDEX, "unravel").is_none() {
+        if KernelCall::new(self.queue(), &INDEX, "unravel").is_none() {
             return Ok(None);
         }
         mask.places()
@@ -114,14 +114,15 @@ impl UsmArray {
 
     /// Writes the indices of places along one axis, at some distance.
     fn unravelled(&self, places: &Self, axis: usize, indices: &Self, step: usize) -> Result<()> {
-        let Some(task) = Task::new(self.queue(), &INDEX, "unravel").filter(|_| !places.is_empty()) else {
+        let Some(call) = KernelCall::new(self.queue(), &INDEX, "unravel").filter(|_| !places.is_empty())
+        else {
             return Ok(()); // there is a kernel if there are places
         };
         let inner = self.shape()[axis + 1..].iter().product::<usize>();
-        let task = task.write(indices).number(step as i64).read(places).number(code(places.dtype()));
-        let task = task.number(inner as u64).number(self.shape()[axis] as u64).count(places.size());
-        // SAFETY: 1. As in `kernels/src/index.cl`. 2. There are as many indices, at that distance, as places. 3. All is in memory of this queue.
-        let _event = unsafe { task.run() }?;
+        let call = call.write(indices).number(step as i64).read(places).number(code(places.dtype()));
+        let call = call.number(inner as u64).number(self.shape()[axis] as u64).count(places.size());
+        // SAFETY: promise 1 of `run`: as in `kernels/src/index.cl`. 2. There are as many indices, at that distance, as places. 3. All is in memory of this queue.
+        let _event = unsafe { call.run() }?;
         Ok(())
     }
 }

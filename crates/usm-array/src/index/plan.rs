@@ -8,12 +8,12 @@ use crate::layout::{Layout, LayoutError, Order};
 /// take the place of some axes.
 #[derive(Debug)]
 pub(super) struct Plan {
-    // Q1. Every sum of a displacement of `outer`, one of `picked` and one of `inner` leads to an element of the array the plan is
+    // Invariant Q1: Every sum of a displacement of `outer`, one of `picked` and one of `inner` leads to an element of the array the plan is
     //     for, counted from its lowest one.
     pub(super) outer: Layout,
     pub(super) picked: Vec<isize>,
     pub(super) inner: Layout,
-    // Q2. The shape of `outer`, one of as many elements as `picked`, and the shape of `inner`, one after the other.
+    // Invariant Q2: The shape of `outer`, one of as many elements as `picked`, and the shape of `inner`, one after the other.
     shape: Vec<usize>,
 }
 

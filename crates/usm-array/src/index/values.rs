@@ -12,7 +12,7 @@ use crate::view::with_capacity;
 #[derive(Debug)]
 pub(super) struct Values {
     pub(super) elements: HostElements<'static>,
-    // V1. Its displacements are below the number of elements.
+    // Invariant IV1: Its displacements are below the number of elements.
     pub(super) layout: Layout,
 }
 

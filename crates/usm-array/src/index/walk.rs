@@ -59,7 +59,7 @@ pub(super) fn walk(plan: &Plan, first: isize, values: &Layout, mover: &mut impl 
     if values.is_empty() {
         return Ok(());
     }
-    let rows = Rows::new(&plan.inner, &inner)?;
+    let rows = PickedRows::new(&plan.inner, &inner)?;
     let uniform = uniform_step(&picked);
     let mut places = Vec::new();
     if uniform.is_none() {
@@ -84,16 +84,16 @@ pub(super) fn walk(plan: &Plan, first: isize, values: &Layout, mover: &mut impl 
 }
 
 /// The axes behind the picked places, on both sides.
-enum Rows {
+enum PickedRows {
     /// None, or only such of size 1.
     One,
     /// Elements that follow each other on both sides, as many as given.
     Run(usize),
-    /// Rows of the last axis, and where they start.
+    /// PickedRows of the last axis, and where they start.
     Strided { starts: Box<[Layout; 2]>, len: usize, steps: [isize; 2] },
 }
 
-impl Rows {
+impl PickedRows {
     fn new(elements: &Layout, values: &Layout) -> Result<Self> {
         let size = elements.size();
         if size == 1 {

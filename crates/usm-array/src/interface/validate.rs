@@ -21,12 +21,12 @@ pub struct ByteSpan {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValidInterface {
     dtype: Dtype,
-    // V1. `layout.size() * itemsize` is at most `isize::MAX`.
+    // Invariant V1: `layout.size() * itemsize` is at most `isize::MAX`.
     layout: Layout,
-    // V2. Not zero, and a multiple of the dtype's alignment.
+    // Invariant V2: Not zero, and a multiple of the dtype's alignment.
     address: usize,
     read_only: bool,
-    // V3. Covers every byte of every element, first and last one exactly; its end is inside the
+    // Invariant V3: Covers every byte of every element, first and last one exactly; its end is inside the
     //     address space and its length at most `isize::MAX`. Without elements it has length 0 and
     //     starts at the address.
     span: ByteSpan,

@@ -150,12 +150,12 @@ impl DeviceKernels {
     fn build(&self, module: &'static Module) -> Result<KernelBundle, Reason> {
         let bundle = match self.context.backend_id() {
             BackendId::Cuda => {
-                // SAFETY: promise 1: the modules are those in the repository, which `cargo xtask kernels` has compiled; a test compares
-                // their hashes.
+                // SAFETY: promise 1 of `from_ptx`: the modules are those in the repository, which `cargo xtask kernels` has compiled; a
+                // test compares their hashes.
                 unsafe { KernelBundle::from_ptx(&self.context, &self.device, module.ptx, "") }
             }
-            // SAFETY: promise 1: the modules are those in the repository, which `cargo xtask kernels` has compiled and `spirv-val` has found
-            // valid; a test compares their hashes.
+            // SAFETY: promise 1 of `from_spirv`: the modules are those in the repository, which `cargo xtask kernels` has compiled and
+            // `spirv-val` has found valid; a test compares their hashes.
             _ => unsafe { KernelBundle::from_spirv(&self.context, &self.device, &module.spirv(), "") },
         };
         bundle.map_err(|error| match error {

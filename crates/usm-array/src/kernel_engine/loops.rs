@@ -9,14 +9,14 @@ pub(crate) const MAX_RANK: usize = 8;
 
 /// So many steps, and how far each goes in both operands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Loop {
+pub(crate) struct KernelLoop {
     pub(crate) count: usize,
     pub(crate) steps: [isize; 2],
 }
 
 /// A nest of loops, the innermost one first. The elements that it visits come in row-major order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Loops(Axes<Loop>);
+pub(crate) struct Loops(Axes<KernelLoop>);
 
 impl Loops {
     /// Loops over axes of some sizes, with the strides that both operands have along them.
@@ -32,12 +32,12 @@ impl Loops {
         for ((&count, &a), &b) in sizes.iter().zip(a).zip(b).rev().filter(|((size, _), _)| **size != 1) {
             match self.0[first..].last_mut() {
                 Some(inner) if inner.is_continued([a, b]) => inner.count = inner.count.saturating_mul(count),
-                _ => self.0.push(Loop { count, steps: [a, b] }),
+                _ => self.0.push(KernelLoop { count, steps: [a, b] }),
             }
         }
     }
 
-    pub(crate) fn push(&mut self, around: Loop) {
+    pub(crate) fn push(&mut self, around: KernelLoop) {
         self.0.push(around);
     }
 
@@ -66,7 +66,7 @@ impl Loops {
         })
     }
 
-    pub(crate) fn innermost(&self) -> Option<&Loop> {
+    pub(crate) fn innermost(&self) -> Option<&KernelLoop> {
         self.0.first()
     }
 
@@ -85,16 +85,17 @@ impl Loops {
         if run_bytes % unit_bytes != 0 {
             return None;
         }
-        let mut loops = Axes::from(&[Loop { count: run_bytes / unit_bytes, steps: [1, 1] }][..]);
+        let mut loops = Axes::from(&[KernelLoop { count: run_bytes / unit_bytes, steps: [1, 1] }][..]);
         for one in rest {
-            loops.push(Loop { count: one.count, steps: [scaled(one.steps[0])?, scaled(one.steps[1])?] });
+            loops
+                .push(KernelLoop { count: one.count, steps: [scaled(one.steps[0])?, scaled(one.steps[1])?] });
         }
         Some(Self(loops))
     }
 
     /// The numbers of all loops that a kernel has.
     pub(crate) fn numbers(&self) -> impl Iterator<Item = KernelArgument> {
-        let none = Loop { count: 1, steps: [0, 0] };
+        let none = KernelLoop { count: 1, steps: [0, 0] };
         let padded = self.0.iter().copied().chain(std::iter::repeat(none)).take(MAX_RANK);
         padded.flat_map(|one| {
             let [a, b] = one.steps.map(|step| step as i64);
@@ -103,7 +104,7 @@ impl Loops {
     }
 }
 
-impl Loop {
+impl KernelLoop {
     /// Whether the steps of a loop around this one go where its own would go next.
     fn is_continued(&self, around: [isize; 2]) -> bool {
         let count = self.count.cast_signed();
@@ -118,7 +119,7 @@ mod tests {
     #[test]
     fn axes_that_continue_each_other_become_one_loop() {
         let loops = Loops::over(&[4, 1, 3, 2], &[6, 9, 2, 1], &[12, 9, 2, 1]);
-        let expected = [Loop { count: 6, steps: [1, 1] }, Loop { count: 4, steps: [6, 12] }];
+        let expected = [KernelLoop { count: 6, steps: [1, 1] }, KernelLoop { count: 4, steps: [6, 12] }];
         assert_eq!((&loops.0[..], loops.rank(), loops.count()), (&expected[..], 2, 24));
         assert_eq!(Loops::over(&[1, 1], &[3, 4], &[5, 6]).rank(), 0);
         let mut inner = Loops::over(&[2], &[1], &[1]);
@@ -141,7 +142,7 @@ mod tests {
     #[test]
     fn rows_become_larger_units_where_everything_is_a_multiple() {
         let loops = Loops::over(&[5, 8], &[-16, 1], &[8, 1]);
-        let expected = [Loop { count: 2, steps: [1, 1] }, Loop { count: 5, steps: [-4, 2] }];
+        let expected = [KernelLoop { count: 2, steps: [1, 1] }, KernelLoop { count: 5, steps: [-4, 2] }];
         assert_eq!(loops.in_units(4, 16, true).map(|units| units.0), Some(Axes::from(&expected[..])));
         assert_eq!(loops.in_units(2, 32, true), None, "rows of half a unit");
         assert_eq!(
@@ -149,7 +150,7 @@ mod tests {
             None,
             "a distance of 4.5 units"
         );
-        let halves = [Loop { count: 2, steps: [1, 1] }, Loop { count: 5, steps: [6, 2] }];
+        let halves = [KernelLoop { count: 2, steps: [1, 1] }, KernelLoop { count: 5, steps: [6, 2] }];
         assert_eq!(
             Loops::over(&[5], &[3], &[1]).in_units(16, 8, false).map(|units| units.0),
             Some(Axes::from(&halves[..]))

@@ -9,19 +9,19 @@
 //! | `cache.rs` | built kernels, kept for each device of each context |
 //! | `launch.rs` | one launch of a kernel over work-groups |
 //! | `loops.rs` | loops over elements as kernels take them |
-//! | `task.rs` | one kernel over arrays |
+//! | `call.rs` | one kernel over arrays |
 
 mod cache;
+mod call;
 mod launch;
 mod loops;
 mod modules;
-mod task;
 
 pub(crate) use cache::{Kernels, Reason};
+pub(crate) use call::{Answer, KernelCall, code, is_for_kernels, is_operand};
 pub(crate) use launch::Launch;
-pub(crate) use loops::{Loop, Loops};
+pub(crate) use loops::{KernelLoop, Loops};
 pub(crate) use modules::{CREATE, INDEX, MASK, Module, REDUCE, RELATE, cast, cast_tile, sized};
-pub(crate) use task::{Answer, Task, code, is_for_kernels, is_operand};
 #[cfg(test)]
 pub(crate) use {
     cache::MAX_DEVICES,

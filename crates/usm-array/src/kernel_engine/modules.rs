@@ -1,4 +1,4 @@
-//! The compiled modules, as `cargo xtask kernels` has made them: those of `xtask/src/tasks/kernels/modules.rs`
+//! The compiled modules, as `cargo xtask kernels` has made them: those of `xtask/src/commands/kernels/modules.rs`
 
 use std::fmt;
 

@@ -100,9 +100,9 @@ pub enum Order {
 /// ```
 #[derive(Debug, PartialEq, Eq)]
 pub struct Layout {
-    // L1. `shape` and `strides` have the same length, at most `MAX_NDIM`.
-    // L2. The product of `max(n, 1)` over the shape is at most `isize::MAX`.
-    // L3. With `lo` the sum of the negative and `hi` the sum of the positive
+    // Invariant L1: `shape` and `strides` have the same length, at most `MAX_NDIM`.
+    // Invariant L2: The product of `max(n, 1)` over the shape is at most `isize::MAX`.
+    // Invariant L3: With `lo` the sum of the negative and `hi` the sum of the positive
     //     `(max(n, 1) - 1) * stride`: `lo`, `hi`, `hi - lo + 1`, `offset + lo` and `offset + hi`
     //     all fit into `isize`, and `offset + hi` is below `isize::MAX`.
     shape: Axes<usize>,

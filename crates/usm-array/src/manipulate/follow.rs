@@ -3,7 +3,7 @@
 use usm_memory::usm_core::UsmKind;
 
 use crate::array::UsmArray;
-use crate::dtype::{Casting, Dtype, Operand, default_dtypes};
+use crate::dtype::{Casting, Dtype, PromotionOperand, default_dtypes};
 use crate::error::{ManipulateError, Result};
 
 /// The kind of memory that an operation on memory of several kinds gives: device before shared before host. `None` for no kinds.
@@ -44,7 +44,7 @@ impl<'a> Followed<'a> {
                 same_queue(("arrays[0]", first), (&format!("arrays[{place}]"), array))?;
             }
         }
-        let operands: Vec<Operand> = arrays.iter().map(|array| array.dtype().into()).collect();
+        let operands: Vec<PromotionOperand> = arrays.iter().map(|array| array.dtype().into()).collect();
         let dtype = match arrays.iter().all(|array| array.dtype() == first.dtype()) {
             true => first.dtype(),
             false => default_dtypes(first.device()).result_type(&operands).unwrap_or(first.dtype()),

@@ -95,8 +95,8 @@ pub(super) fn compare(array: &UsmArray, other: ArrayOrScalar<'_>, relation: Rela
     let (dtype, other) = match other {
         ArrayOrScalar::Array(other) => (other.dtype(), ArrayOrScalar::Array(other)),
         ArrayOrScalar::Scalar(value) => match strong(array.dtype(), value)? {
-            Value::Of(dtype, value) => (dtype, ArrayOrScalar::Scalar(value)),
-            Value::Beyond(value) => return constant(array, relation.holds(0.partial_cmp(&value))),
+            ScalarBeside::Of(dtype, value) => (dtype, ArrayOrScalar::Scalar(value)),
+            ScalarBeside::Beyond(value) => return constant(array, relation.holds(0.partial_cmp(&value))),
         },
     };
     let is_ordered = ![array.dtype(), dtype].iter().any(|dtype| dtype.class() == Class::Complex);
@@ -118,7 +118,7 @@ pub(super) fn compare(array: &UsmArray, other: ArrayOrScalar<'_>, relation: Rela
 }
 
 /// A value beside elements of a dtype.
-enum Value {
+enum ScalarBeside {
     /// In the dtype that it has there.
     Of(Dtype, Scalar),
     /// Larger than every element if positive, less than every element if negative.
@@ -126,26 +126,26 @@ enum Value {
 }
 
 /// The dtype that a value takes beside another, and the value in it.
-fn strong(dtype: Dtype, value: Scalar) -> Result<Value> {
+fn strong(dtype: Dtype, value: Scalar) -> Result<ScalarBeside> {
     let Ok(common) = result_type(&[dtype.into(), value.kind().into()]) else {
-        return Ok(Value::Of(dtype, value)); // never: there is a dtype
+        return Ok(ScalarBeside::Of(dtype, value)); // never: there is a dtype
     };
     if let (Scalar::Int(value), Ok(limits)) = (value, iinfo(common))
         && !(limits.min..=limits.max).contains(&value)
     {
-        return Ok(Value::Beyond(value));
+        return Ok(ScalarBeside::Beyond(value));
     }
     let bytes = value.to_bytes(common)?;
     let rounded = Scalar::from_bytes(common, &bytes[..common.itemsize_bytes()]);
     match (value, rounded) {
         // Beyond a format without infinities, which has NaN there.
         (Scalar::Float(value), Some(Scalar::Float(rounded))) if rounded.is_nan() && !value.is_nan() => {
-            Ok(Value::Of(common.computed(), Scalar::Float(value)))
+            Ok(ScalarBeside::Of(common.computed(), Scalar::Float(value)))
         }
         (Scalar::Int(value), Some(Scalar::Float(rounded))) if rounded.is_nan() => {
-            Ok(Value::Of(common.computed(), Scalar::Float(value as f64)))
+            Ok(ScalarBeside::Of(common.computed(), Scalar::Float(value as f64)))
         }
-        _ => Ok(Value::Of(common, rounded.unwrap_or(value))), // as many bytes as an element has
+        _ => Ok(ScalarBeside::Of(common, rounded.unwrap_or(value))), // as many bytes as an element has
     }
 }
 

@@ -9,7 +9,7 @@ use crate::array::{ArrayOrScalar, UsmArray};
 use crate::copy::CopyMode;
 use crate::dtype::{Class, Dtype};
 use crate::error::Result;
-use crate::kernel_engine::{Answer, Loops, REDUCE, RELATE, Task, code, is_for_kernels, is_operand};
+use crate::kernel_engine::{Answer, KernelCall, Loops, REDUCE, RELATE, code, is_for_kernels, is_operand};
 use crate::layout::Axes;
 use crate::scalar::Scalar;
 
@@ -97,21 +97,21 @@ pub(super) fn ask_pairs(
     let none: Axes<isize> = shape.iter().map(|_| 0).collect();
     let b = other.map(|other| other.broadcast_to(&shape)).transpose()?;
     let loops = Loops::over(&shape, a.strides(), b.as_ref().map_or(&none[..], UsmArray::strides));
-    let Some(task) = Task::new(queue, &RELATE, "relate").filter(|_| loops.is_for_kernels()) else {
+    let Some(call) = KernelCall::new(queue, &RELATE, "relate").filter(|_| loops.is_for_kernels()) else {
         return Ok(None);
     };
     let (number, answers, [relative, absolute]) = asked.numbers();
-    let task = task.write(&result).number(number).number(answers);
-    let task = task.number(relative.to_bits()).number(absolute.to_bits());
-    let task = task.read(&a).number(code(array.dtype())).read_if(b.as_ref()).number(code(dtype));
-    let task = task.number(u32::from(one.is_some()));
+    let call = call.write(&result).number(number).number(answers);
+    let call = call.number(relative.to_bits()).number(absolute.to_bits());
+    let call = call.read(&a).number(code(array.dtype())).read_if(b.as_ref()).number(code(dtype));
+    let call = call.number(u32::from(one.is_some()));
     let halves = one.unwrap_or_default();
     let (halves, _) = halves.as_chunks::<8>();
-    let task = halves.iter().fold(task, |task, half| task.number(u64::from_ne_bytes(*half)));
-    let task = task.count(result.size()).loops(&loops);
-    // SAFETY: 1. As in `kernels/src/relate.cl`. 2. The loops visit the elements of both, and each element of the result is one work-item's.
+    let call = halves.iter().fold(call, |call, half| call.number(u64::from_ne_bytes(*half)));
+    let call = call.count(result.size()).loops(&loops);
+    // SAFETY: promise 1 of `run`: as in `kernels/src/relate.cl`. 2. The loops visit the elements of both, and each element of the result is one work-item's.
     // 3. Both are operands for the queue, and the result is beside the first.
-    let _event = unsafe { task.run() }?;
+    let _event = unsafe { call.run() }?;
     Ok(Some(result))
 }
 
@@ -209,12 +209,12 @@ fn reduce_to(
     strides.resize(sizes.len(), 1);
     let kept = Loops::over(&sizes, &strides, &strides);
     let gone = Loops::over(&gone, &gone_strides, &gone_strides);
-    let side = Side { array: &ordered, dtype: dtypes[0], kept, gone };
+    let side = DeviceReduction { array: &ordered, dtype: dtypes[0], kept, gone };
     side.reduce_to(operation, result, dtypes[1])
 }
 
 /// What is reduced: loops over results, and over the elements of one.
-struct Side<'a> {
+struct DeviceReduction<'a> {
     array: &'a UsmArray,
     dtype: u32,
     kept: Loops,
@@ -230,30 +230,30 @@ const ITEM_ELEMENTS: usize = 16;
 /// The most work-items of a group: `MAX_ITEMS` in `kernels/src/reduce.cl`.
 const MOST_ITEMS: usize = 1024;
 
-impl Side<'_> {
+impl DeviceReduction<'_> {
     fn reduce_to(&self, operation: Operation, result: &UsmArray, dtype: u32) -> Result<bool> {
         let queue = self.array.queue();
-        let Some(task) = Task::new(queue, &REDUCE, "reduce") else { return Ok(false) };
+        let Some(call) = KernelCall::new(queue, &REDUCE, "reduce") else { return Ok(false) };
         if !self.kept.is_for_kernels() || !self.gone.is_for_kernels() {
             return Ok(false);
         }
         let (results, count) = (self.kept.count(), self.gone.count());
         // One group waits for memory as often as its work-items have batches of elements.
         let is_of_one_group = results == 1 && count <= MOST_ITEMS * ITEM_ELEMENTS;
-        let task = if is_of_one_group { task.up_to_items(MOST_ITEMS) } else { task };
+        let call = if is_of_one_group { call.up_to_items(MOST_ITEMS) } else { call };
         let distance = |loops: &Loops| {
             loops.innermost().map_or(usize::MAX, |innermost| innermost.steps[0].unsigned_abs())
         };
         // Adjacent work-items are to have adjacent elements.
-        let most = count.next_power_of_two().min(task.group_items());
+        let most = count.next_power_of_two().min(call.group_items());
         let (lanes, spread) = match distance(&self.kept) < distance(&self.gone) {
             true => {
-                let lanes = most.min(task.group_items() / ADJACENT_ITEMS).max(1);
-                (lanes, task.group_items() / lanes)
+                let lanes = most.min(call.group_items() / ADJACENT_ITEMS).max(1);
+                (lanes, call.group_items() / lanes)
             }
             false => (most, 1),
         };
-        let groups = results.div_ceil(task.group_items() / lanes);
+        let groups = results.div_ceil(call.group_items() / lanes);
         let units = usize::try_from(queue.device().info().compute_units).unwrap_or(1);
         let wanted = 8 * units / groups;
         let segments = wanted.min(count / (lanes * ITEM_ELEMENTS)).max(1);
@@ -264,26 +264,26 @@ impl Side<'_> {
             1 => None,
             _ => Some(UsmArray::empty(queue, self.array.kind(), &[segments, results], wide)?),
         };
-        let task = match &parts {
-            None => task.write(result).number(dtype),
-            Some(parts) => task.write(parts).number(code(wide)),
+        let call = match &parts {
+            None => call.write(result).number(dtype),
+            Some(parts) => call.write(parts).number(code(wide)),
         };
-        let task = task.read(self.array).number(self.dtype).number(number).number(u32::from(counts_true));
-        let task = [start, results as u64, count as u64, segments as u64, per_segment as u64]
+        let call = call.read(self.array).number(self.dtype).number(number).number(u32::from(counts_true));
+        let call = [start, results as u64, count as u64, segments as u64, per_segment as u64]
             .into_iter()
-            .fold(task, Task::number);
-        let task = task
+            .fold(call, KernelCall::number);
+        let call = call
             .number(lanes as u32)
             .number(spread as u32)
             .loops(&self.kept)
             .loops(&self.gone)
             .groups(groups * segments);
-        // SAFETY: 1. As in `kernels/src/reduce.cl`. 2. The loops visit elements of the array; each result of a segment is one work-item's. 3. The array is
+        // SAFETY: promise 1 of `run`: as in `kernels/src/reduce.cl`. 2. The loops visit elements of the array; each result of a segment is one work-item's. 3. The array is
         // for kernels of the queue, and the others are beside it or are for its answers.
-        let _event = unsafe { task.run() }?;
+        let _event = unsafe { call.run() }?;
         let Some(parts) = parts else { return Ok(true) };
         let strides = parts.strides();
-        let side = Side {
+        let side = DeviceReduction {
             array: &parts,
             dtype: code(wide),
             kept: Loops::over(&[results], &strides[1..], &strides[1..]),

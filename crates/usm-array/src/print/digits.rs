@@ -95,7 +95,7 @@ fn without_zeros(text: &str) -> String {
 
 /// How many digits after the point are written.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Places {
+pub(super) struct DecimalPlaces {
     /// At most so many; `None` is as many as there are.
     pub(super) most: Option<usize>,
     /// At least that many.
@@ -104,7 +104,7 @@ pub(super) struct Places {
     pub(super) unique: bool,
 }
 
-impl Places {
+impl DecimalPlaces {
     /// How many digits are written of a number whose shortest ones are `shortest`; `None` is the shortest ones.
     fn wanted(self, shortest: usize) -> Option<usize> {
         match self.most {
@@ -130,7 +130,7 @@ fn shortest_digits<R: Real>(value: R) -> (String, i32) {
 }
 
 /// Without an exponent.
-pub(super) fn positional<R: Real>(value: R, places: Places) -> Parts {
+pub(super) fn positional<R: Real>(value: R, places: DecimalPlaces) -> Parts {
     let (digits, exponent) = shortest_digits(value);
     let count = digits.len() as i32; // at most 17
     let after_point = usize::try_from(count - 1 - exponent).unwrap_or(0);
@@ -153,7 +153,7 @@ pub(super) fn positional<R: Real>(value: R, places: Places) -> Parts {
 }
 
 /// With an exponent.
-pub(super) fn scientific<R: Real>(value: R, places: Places) -> Parts {
+pub(super) fn scientific<R: Real>(value: R, places: DecimalPlaces) -> Parts {
     let (digits, exponent) = shortest_digits(value);
     let text = match places.wanted(digits.len() - 1) {
         Some(wanted) => format!("{:.wanted$e}", value.exact().abs()),
@@ -169,7 +169,7 @@ fn split(text: &str) -> (String, String) {
     (whole.to_owned(), fraction.to_owned())
 }
 
-fn trimmed(whole: String, fraction: String, exponent: Option<i32>, places: Places) -> Parts {
+fn trimmed(whole: String, fraction: String, exponent: Option<i32>, places: DecimalPlaces) -> Parts {
     let kept = fraction.trim_end_matches('0').len();
     let kept = if places.unique { kept.max(places.least.min(fraction.len())) } else { fraction.len() };
     Parts { whole, fraction: fraction[..kept].to_owned(), exponent }

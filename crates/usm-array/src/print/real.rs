@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use super::digits::{Parts, Places, Real, positional, scientific};
+use super::digits::{DecimalPlaces, Parts, Real, positional, scientific};
 use super::{FloatMode, PrintOptions, Sign};
 
 /// How all numbers of an array are written.
 pub(super) struct RealFormat {
-    places: Places,
+    places: DecimalPlaces,
     has_exponent: bool,
     /// Columns before the point, with the sign
     before_point: usize,
@@ -31,7 +31,7 @@ impl RealFormat {
         let precision = (options.floatmode != FloatMode::Unique).then_some(options.precision);
         let is_fixed = options.floatmode == FloatMode::Fixed;
         let mut format = Self {
-            places: Places { most: precision, least: 0, unique: !is_fixed },
+            places: DecimalPlaces { most: precision, least: 0, unique: !is_fixed },
             has_exponent: needs_exponent(finite.clone(), options),
             before_point: 0,
             after_point: 0,

@@ -2,9 +2,9 @@
 
 use num_complex::Complex;
 
-use super::digits::{Places, Real, positional, scientific};
+use super::digits::{DecimalPlaces, Real, positional, scientific};
 
-const ALL: Places = Places { most: None, least: 0, unique: true };
+const ALL: DecimalPlaces = DecimalPlaces { most: None, least: 0, unique: true };
 
 /// A real number; without a fraction it ends with `.0`.
 pub(super) fn real<R: Real>(value: R) -> String {

@@ -11,14 +11,14 @@ use crate::error::{Error, Result};
 /// Memory of an array that host code may read; `None` inside if the array has no elements.
 #[derive(Debug)]
 pub(crate) struct HostRead {
-    // G1. Taken from a host-reachable buffer, over `byte_range` of the array.
+    // Invariant G1: Taken from a host-reachable buffer, over `byte_range` of the array.
     guard: Option<ReadGuard>,
 }
 
 /// Memory of an array that host code may read and write; `None` inside if it has no elements.
 #[derive(Debug)]
 pub(crate) struct HostWrite {
-    // G2. Taken from a host-reachable, writable buffer, over `byte_range` of the array.
+    // Invariant G2: Taken from a host-reachable, writable buffer, over `byte_range` of the array.
     guard: Option<WriteGuard>,
 }
 
@@ -70,14 +70,14 @@ impl HostWrite {
 /// Bytes that an operation reads in place.
 #[derive(Debug)]
 pub(crate) struct Reading {
-    // G3. Of a host-reachable buffer.
+    // Invariant G3: of a host-reachable buffer.
     access: ReadAccess,
 }
 
 /// Bytes that an operation writes in place.
 #[derive(Debug)]
 pub(crate) struct Writing {
-    // G4. Of a host-reachable buffer.
+    // Invariant G4: of a host-reachable buffer.
     access: WriteAccess,
 }
 

@@ -12,7 +12,7 @@ use crate::layout::{Axes, Layout, Offsets};
 #[derive(Debug)]
 pub struct Iter<'a, T> {
     offsets: Offsets<'a>,
-    // I1. For `'a`, every displacement of `offsets` from here, in elements, is a readable and
+    // Invariant I1: For `'a`, every displacement of `offsets` from here, in elements, is a readable and
     //     aligned `T`.
     start: *const T,
     _memory: PhantomData<&'a T>,
@@ -23,7 +23,7 @@ impl<'a, T: Element> Iter<'a, T> {
     /// 1. For `'a`, there is a readable and aligned `T` at each displacement of the layout,
     ///    counted in elements from `start`.
     pub(super) unsafe fn new(layout: &'a Layout, start: *const u8) -> Self {
-        // SAFETY: condition 1.
+        // SAFETY: promise 1.
         unsafe { Self::in_range(layout, start, 0..layout.size()) }
     }
 
@@ -34,14 +34,14 @@ impl<'a, T: Element> Iter<'a, T> {
     pub(super) unsafe fn in_range(layout: &'a Layout, start: *const u8, numbers: Range<usize>) -> Self {
         Self {
             offsets: layout.offsets_in(numbers),
-            start: start.cast(), // I1 is condition 1
+            start: start.cast(), // I1 is promise 1
             _memory: PhantomData,
         }
     }
 
     fn at(&self, offset: isize) -> T {
         let place = self.start.wrapping_offset(offset);
-        // SAFETY: a displacement of `offsets`, so by I1; every pattern of bytes is a `T` (`Element`, 2).
+        // SAFETY: a displacement of `offsets`, so by I1; every pattern of bytes is a `T` (promise 2 of `Element`).
         unsafe { place.read() }
     }
 }

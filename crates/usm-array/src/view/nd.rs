@@ -80,7 +80,7 @@ impl<T: Element> ArrayViewMut<'_, T> {
 struct Upward {
     /// Displacement of the lowest element
     start: isize,
-    // N1. Not negative; 1 for an axis with one index, 0 for all if there are no elements. All others lead from the lowest
+    // Invariant N1: Not negative; 1 for an axis with one index, 0 for all if there are no elements. All others lead from the lowest
     //     element to elements of the layout.
     strides: Vec<usize>,
     /// The axes that were reversed

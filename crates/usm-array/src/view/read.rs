@@ -28,9 +28,9 @@ use crate::layout::Layout;
 /// ```
 #[derive(Debug)]
 pub struct ArrayView<'a, T> {
-    // R1. Holds the memory of all elements of an array of dtype `T::DTYPE`, directly or through the view that this is a part of.
+    // Invariant R1: Holds the memory of all elements of an array of dtype `T::DTYPE`, directly or through the view that this is a part of.
     memory: Readable<'a>,
-    // R2. Every displacement of the layout, counted in elements from the start of `memory`, is that of an element of that array.
+    // Invariant R2: Every displacement of the layout, counted in elements from the start of `memory`, is that of an element of that array.
     layout: Layout,
     _array: PhantomData<(&'a UsmArray, T)>,
 }
@@ -88,7 +88,7 @@ impl<'a, T: Element> ArrayView<'a, T> {
         let place = self.memory.as_ptr().cast::<T>();
         let place = place.wrapping_offset(self.layout.offset_of(index)?);
         // SAFETY: by R1 and R2 the place is that of an element, readable as the guard is held,
-        // and aligned by A2 of the array; every pattern of bytes is a `T` (`Element`, 2).
+        // and aligned by A2 of the array; every pattern of bytes is a `T` (promise 2 of `Element`).
         Ok(unsafe { place.read() })
     }
 

@@ -28,10 +28,10 @@ use crate::layout::{Axes, Layout};
 /// ```
 #[derive(Debug)]
 pub struct ArrayViewMut<'a, T> {
-    // W1. Holds the memory of all elements of an array of dtype `T::DTYPE`, directly or through the view that this is a part of,
+    // Invariant W1: Holds the memory of all elements of an array of dtype `T::DTYPE`, directly or through the view that this is a part of,
     //     which is borrowed as long as this lives.
     memory: Writable<'a>,
-    // W2. Every displacement of the layout, counted in elements from the start of `memory`, is that of an element of that array.
+    // Invariant W2: Every displacement of the layout, counted in elements from the start of `memory`, is that of an element of that array.
     layout: Layout,
     _array: PhantomData<(&'a UsmArray, T)>,
 }
@@ -100,7 +100,7 @@ impl<T: Element> ArrayViewMut<'_, T> {
         let place = self.place(self.layout.offset_of(index)?);
         // SAFETY: the displacement is one of the layout, so by W1 and W2 the place is that of an
         // element, readable as the guard is held, and aligned by A2 of the array; every pattern
-        // of bytes is a `T` (`Element`, 2).
+        // of bytes is a `T` (promise 2 of `Element`).
         Ok(unsafe { place.read() })
     }
 

@@ -129,8 +129,7 @@ impl<T> Entry<T> {
         static STEPS: [Once; 7] = [const { Once::new() }; 7];
         STEPS[loaded as usize].call_once(|| {
             GENERATION.store(self.generation, Ordering::Relaxed);
-            // SAFETY: the handler is a function that does not unwind and lives as long as the process: neither this library nor the
-            // runtime is unloaded.
+            // SAFETY: LC2.
             unsafe { libc::atexit(close) };
         });
     }
@@ -164,7 +163,7 @@ fn is_ender() -> bool {
 
 /// Identity of the thread, without the standard library's thread-local values, which may be gone when handlers run.
 fn this_thread() -> u64 {
-    // SAFETY: takes nothing and cannot fail.
+    // SAFETY: takes nothing and cannot fail (LC1).
     unsafe { libc::pthread_self() }
 }
 
@@ -205,7 +204,7 @@ thread_local! {
 
 impl Drop for AtEnd {
     fn drop(&mut self) {
-        // SAFETY: takes nothing and cannot fail.
+        // SAFETY: takes nothing and cannot fail (LC1).
         let thread = unsafe { libc::gettid() };
         // The main thread's number is the number of the process.
         if u32::try_from(thread) == Ok(process::id()) {

@@ -15,7 +15,7 @@ pub(super) trait Handle: Sized {
 
     /// Gives one count away as a raw handle.
     fn into_raw(this: Arc<Self>) -> Self::Raw {
-        // SAFETY: `Arc::into_raw` never gives null.
+        // SAFETY: O1; `Arc::into_raw` never gives null.
         Self::wrap(unsafe { NonNull::new_unchecked(Arc::into_raw(this).cast_mut().cast()) })
     }
 

@@ -24,7 +24,7 @@ macro_rules! raw_handle {
             }
         }
 
-        // SAFETY: a token without access of its own; a backend promises that handles work on any thread (its promise 1).
+        // SAFETY: a token without access of its own; a backend promises that handles work on any thread (promise 1 of `Backend`).
         unsafe impl Send for $name {}
         // SAFETY: shared access only copies the pointer value; handles work on any thread (promise 1 of `Backend`).
         unsafe impl Sync for $name {}

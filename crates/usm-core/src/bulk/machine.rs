@@ -22,7 +22,7 @@ pub struct Cache {
 /// The machine as this process sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Machine {
-    // M1. Not empty, the nearest cache first, no size is 0.
+    // Invariant MC1: Not empty, the nearest cache first, no size is 0.
     caches: Vec<Cache>,
     cpus: usize,
 }
@@ -116,7 +116,7 @@ impl Machine {
 fn current_cpu() -> usize {
     #[cfg(target_os = "linux")]
     {
-        // SAFETY: takes nothing and answers with a number, negative where it has none.
+        // SAFETY: takes nothing and answers with a number, negative where it has none (LC1).
         let cpu = unsafe { libc::sched_getcpu() };
         usize::try_from(cpu).unwrap_or_default()
     }
@@ -178,11 +178,11 @@ fn from_processor() -> Option<Vec<Cache>> {
     let described = |leaf: u32| -> Vec<Cache> {
         // Safe functions since Rust 1.94.
         #[allow(unused_unsafe)]
-        // SAFETY: every x86-64 has this instruction.
+        // SAFETY: PR1: every x86-64 has this instruction.
         let last = unsafe { __cpuid(leaf & 0x8000_0000) }.eax;
         let leaves = (0..MOST).filter(|_| last >= leaf).map(|index| {
             #[allow(unused_unsafe)]
-            // SAFETY: every x86-64 has this instruction; it answers with zeros beyond the last leaf.
+            // SAFETY: PR1: every x86-64 has this instruction; it answers with zeros beyond the last leaf.
             let found = unsafe { __cpuid_count(leaf, index) };
             [found.eax, found.ebx, found.ecx]
         });

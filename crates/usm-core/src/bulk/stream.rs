@@ -85,7 +85,7 @@ mod lines {
 /// Makes the streaming stores of this thread visible before its later stores.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub fn fence() {
-    // SAFETY: this function is there only where every processor has SSE.
+    // SAFETY: PR1: this function is there only where every processor has SSE.
     unsafe { std::arch::x86_64::_mm_sfence() };
 }
 

@@ -138,24 +138,24 @@ type Panic = Box<dyn Any + Send>;
 struct Counter(AtomicUsize);
 
 /// Work that several threads share.
-struct Shared<F> {
+struct SharedWork<F> {
     parts: usize,
     threads: usize,
     work: F,
     // Each thread begins with a range of parts of its own, the same one in one copy after the other: its cache has the memory.
-    // T2. For each range the number of its next part, which is counted up without an end.
+    // Invariant T2: For each range the number of its next part, which is counted up without an end.
     next: Vec<Counter>,
-    // T1. At least the number of threads that work on a part: a thread is counted before it takes one.
+    // Invariant T1: At least the number of threads that work on a part: a thread is counted before it takes one.
     busy: Counter,
     panic: Mutex<Option<Panic>>,
     idle: Condvar,
 }
 
 /// Counts a thread (T1).
-struct Busy<'a, F>(&'a Shared<F>);
+struct Busy<'a, F>(&'a SharedWork<F>);
 
 impl<'a, F> Busy<'a, F> {
-    fn new(shared: &'a Shared<F>) -> Self {
+    fn new(shared: &'a SharedWork<F>) -> Self {
         shared.busy.0.fetch_add(1, Ordering::AcqRel);
         Self(shared)
     }
@@ -172,7 +172,7 @@ impl<F> Drop for Busy<'_, F> {
 }
 
 /// Returns from its drop when no thread works on a part any more, and no further part is handed out.
-struct End<'a, F>(&'a Shared<F>);
+struct End<'a, F>(&'a SharedWork<F>);
 
 impl<F> Drop for End<'_, F> {
     fn drop(&mut self) {
@@ -199,13 +199,13 @@ fn first_part(parts: usize, threads: usize, range: usize) -> usize {
     parts / threads * range + parts % threads * range / threads
 }
 
-impl<F> Shared<F> {
+impl<F> SharedWork<F> {
     fn panic(&self) -> MutexGuard<'_, Option<Panic>> {
         self.panic.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<F: Fn(usize)> Shared<F> {
+impl<F: Fn(usize)> SharedWork<F> {
     /// The first part of a range.
     fn start(&self, range: usize) -> usize {
         first_part(self.parts, self.threads, range)
@@ -235,7 +235,7 @@ impl<F: Fn(usize)> Shared<F> {
     }
 }
 
-impl<F: Fn(usize) + Send + Sync + 'static> Shared<F> {
+impl<F: Fn(usize) + Send + Sync + 'static> SharedWork<F> {
     /// Thread `number` wakes [`WAKES`] helpers, each of which wakes as many in turn: no thread wakes all of them.
     fn wake(self: &Arc<Self>, number: usize) {
         for thread in (WAKES * number + 1..self.threads).take(WAKES) {
@@ -247,7 +247,7 @@ impl<F: Fn(usize) + Send + Sync + 'static> Shared<F> {
     }
 }
 
-impl<F: Fn(usize) + Send + Sync + 'static> Join for Shared<F> {
+impl<F: Fn(usize) + Send + Sync + 'static> Join for SharedWork<F> {
     fn join(self: Arc<Self>, helper: usize) {
         let thread = helper + 1; // the calling thread is the first
         if !(0..self.threads).all(|range| self.is_taken(range)) {
@@ -273,7 +273,7 @@ pub fn share(parts: usize, threads: usize, work: impl Fn(usize) + Send + Sync + 
     }
     let threads = threads.min(parts).min(all_threads());
     let counter = |count| Counter(AtomicUsize::new(count));
-    let shared = Arc::new(Shared {
+    let shared = Arc::new(SharedWork {
         parts,
         threads,
         work,

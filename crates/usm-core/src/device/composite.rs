@@ -12,7 +12,7 @@ impl Device {
     pub fn component_devices(&self) -> Result<Vec<Self>> {
         // SAFETY: the handle is live (H1).
         let found = unsafe { self.backend().composites(Composites::ComponentsOf(self.raw())) }?;
-        // SAFETY: fresh handles of this backend.
+        // SAFETY: fresh handles of this backend (promise 1 of `Backend`).
         Ok(unsafe { Device::list(self.backend(), found) })
     }
 
@@ -23,7 +23,7 @@ impl Device {
     pub fn composite_device(&self) -> Result<Option<Self>> {
         // SAFETY: the handle is live (H1).
         let found = unsafe { self.backend().composites(Composites::WithComponent(self.raw())) }?;
-        // SAFETY: fresh handles of this backend.
+        // SAFETY: fresh handles of this backend (promise 1 of `Backend`).
         Ok(unsafe { Device::list(self.backend(), found) }.pop())
     }
 }
@@ -36,7 +36,7 @@ impl Platform {
     pub fn composite_devices(&self) -> Result<Vec<Device>> {
         // SAFETY: the handle is live (H1).
         let found = unsafe { self.backend().composites(Composites::OfPlatform(self.raw())) }?;
-        // SAFETY: fresh handles of this backend.
+        // SAFETY: fresh handles of this backend (promise 1 of `Backend`).
         Ok(unsafe { Device::list(self.backend(), found) })
     }
 }

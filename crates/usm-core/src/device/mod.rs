@@ -62,7 +62,7 @@ impl Device {
 
     /// The root devices of a backend, in its order.
     pub(crate) fn roots_of(backend: &Arc<dyn Backend>) -> Result<Vec<Self>> {
-        // SAFETY: fresh handles of this backend.
+        // SAFETY: fresh handles of this backend (promise 1 of `Backend`).
         Ok(unsafe { Self::list(backend, backend.root_devices()?) })
     }
 
@@ -153,7 +153,7 @@ impl Device {
         }
         // SAFETY: the handle is live (H1).
         let raw = unsafe { self.backend().parent_device(self.raw()) }?;
-        // SAFETY: a fresh handle of this backend.
+        // SAFETY: a fresh handle of this backend (promise 1 of `Backend`).
         let parent = raw.map(|raw| unsafe { Self::from_raw(Arc::clone(self.backend()), raw) });
         Ok(self.inner.parent.get_or_init(|| parent.clone()).clone())
     }
@@ -165,7 +165,7 @@ impl Device {
     pub fn platform(&self) -> Result<Platform> {
         // SAFETY: the handle is live (H1).
         let raw = unsafe { self.backend().device_platform(self.raw()) }?;
-        // SAFETY: a fresh handle of this backend.
+        // SAFETY: a fresh handle of this backend (promise 1 of `Backend`).
         Ok(unsafe { Platform::from_raw(Arc::clone(self.backend()), raw) })
     }
 
@@ -180,7 +180,7 @@ impl Device {
         }
         // SAFETY: the handle is live (H1).
         let raw = unsafe { self.backend().default_context(self.raw()) }?;
-        // SAFETY: a fresh handle of this backend.
+        // SAFETY: a fresh handle of this backend (promise 1 of `Backend`).
         Ok(unsafe { Context::from_raw(Arc::clone(self.backend()), raw) })
     }
 

@@ -55,7 +55,7 @@ impl Device {
         let parts = unsafe { self.backend().sub_devices(self.raw(), partition) }
             .map_err(|_| refused("the runtime does not offer this partitioning of it"))?;
         let wrap = |(position, raw)| {
-            // SAFETY: fresh handles of this backend.
+            // SAFETY: fresh handles of this backend (promise 1 of `Backend`).
             let part = unsafe { Self::from_raw(Arc::clone(self.backend()), raw) };
             part.inner.parent.get_or_init(|| Some(self.clone()));
             part.inner.part.set((partition.clone(), position));

@@ -217,7 +217,7 @@ impl KernelBundle {
             }
             other => other,
         })?;
-        // SAFETY: a fresh handle of this backend.
+        // SAFETY: a fresh handle of this backend (promise 1 of `Backend`).
         let handle = unsafe { BundleHandle::from_raw(Arc::clone(backend), raw) };
         let (context, device) = (context.clone(), device.clone());
         Ok(Self { inner: Arc::new(Inner { handle, context, device }) })
@@ -249,7 +249,7 @@ impl KernelBundle {
         let backend = self.inner.handle.backend();
         // SAFETY: the handle is live (H1).
         let raw = unsafe { backend.bundle_kernel(self.inner.handle.raw(), &c_name) }?.ok_or_else(missing)?;
-        // SAFETY: a fresh handle of this backend.
+        // SAFETY: a fresh handle of this backend (promise 1 of `Backend`).
         let handle = unsafe { KernelHandle::from_raw(Arc::clone(backend), raw) };
         // SAFETY: both handles are live (H1), and the bundle was built for its device.
         let info = unsafe { backend.kernel_info(raw, self.device().raw()) }?;

@@ -38,7 +38,7 @@ macro_rules! functions {
             /// # Safety
             /// 1. Each of these symbols of the library has the type of `nvrtc.h`.
             unsafe fn load(path: &Path) -> std::result::Result<Self, libloading::Error> {
-                // SAFETY: the initialisers of NVIDIA's library, which the machine's owner installed (1).
+                // SAFETY: the initialisers of NVIDIA's library, which the machine's owner installed (promise 1).
                 let library = unsafe { Library::new(path) }?;
                 Ok(Self {
                     $($name: {
@@ -116,7 +116,7 @@ impl Nvrtc {
             if path.is_absolute() && !path.exists() {
                 continue;
             }
-            // SAFETY: a library of this name is NVRTC.
+            // SAFETY: IN1: a library of this name is NVRTC.
             match unsafe { Functions::load(&path) }.map_err(|error| reason(&error)) {
                 Ok(functions) => match Self::with(functions, path.clone()) {
                     Ok(found) => return Ok(found),

@@ -108,7 +108,7 @@ impl Runtime {
             // SAFETY: the caller's promise 1.
             HostSide::Shared(backend) => unsafe { backend.retain(raw) },
         }
-        // SAFETY: the reference just added is given away.
+        // SAFETY: the reference just added is given away (promise 1).
         unsafe { Queue::from_raw(&self.host_side.backend(), raw) }
     }
 }

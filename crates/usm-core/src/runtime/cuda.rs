@@ -72,7 +72,7 @@ fn load(first_number: usize) -> CudaSide {
 
     let chosen = std::env::var_os(DRIVER);
     let library = chosen.clone().unwrap_or_else(|| LIBRARY.into());
-    // SAFETY: the machine's owner installed the library as the CUDA driver, or names it as one.
+    // SAFETY: IN1: the machine's owner installed the library as the CUDA driver, or names it as one.
     let backend = match unsafe { CudaBackend::load(&library, first_number) } {
         Ok(backend) => backend,
         Err(LoadError::NotFound(reason)) if chosen.is_none() => {

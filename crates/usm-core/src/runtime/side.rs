@@ -72,7 +72,7 @@ fn load(options: &RuntimeOptions) -> SyclSide {
     use crate::backend::sycl::SyclBackend;
 
     // SAFETY: 1. The program keeps other threads from the environment meanwhile: `Runtime` documents this condition, and SECURITY.md
-    // names it as part of the trust boundary. 2. The application or the machine's owner chose the libraries.
+    // names it as part of the trust boundary. 2. IN1: the application or the machine's owner chose the libraries.
     let loaded = match unsafe { sycl_sys::load(&options.search()) } {
         Ok(loaded) => loaded,
         Err(error) => return failed(options, &error),

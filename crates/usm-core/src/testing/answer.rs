@@ -52,7 +52,7 @@ pub enum Answer {
 }
 
 /// The return type of a method: its values as answers, and its value when the method fails.
-pub(super) trait Outcome: Sized {
+pub(super) trait MethodReturn: Sized {
     /// The outcome of a failed call; `None` for a method that cannot fail.
     fn failure(error: Error) -> Option<Self>;
 
@@ -64,7 +64,7 @@ pub(super) trait Success {
     fn answer(&self) -> Answer;
 }
 
-impl<T: Success> Outcome for Result<T> {
+impl<T: Success> MethodReturn for Result<T> {
     fn failure(error: Error) -> Option<Self> {
         Some(Err(error))
     }
@@ -77,7 +77,7 @@ impl<T: Success> Outcome for Result<T> {
     }
 }
 
-impl Outcome for Option<NonNull<u8>> {
+impl MethodReturn for Option<NonNull<u8>> {
     // Allocation fails without a reason.
     fn failure(_error: Error) -> Option<Self> {
         Some(None)
@@ -90,7 +90,7 @@ impl Outcome for Option<NonNull<u8>> {
 
 macro_rules! infallible {
     ($($outcome:ty: $value:pat => $answer:expr;)+) => {$(
-        impl Outcome for $outcome {
+        impl MethodReturn for $outcome {
             fn failure(_error: Error) -> Option<Self> {
                 None
             }

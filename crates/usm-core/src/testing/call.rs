@@ -121,49 +121,49 @@ macro_rules! methods {
                 }
 
                 unsafe fn memory_figures(&self, device: RawDevice) -> Option<MemoryFigures> {
-                    // SAFETY: the caller's promise; the handle is `inner`'s own.
+                    // SAFETY: promise 1 of the method of `Backend`; the handle is `inner`'s own.
                     unsafe { self.inner.memory_figures(device) }
                 }
 
                 unsafe fn trim(&self, queue: RawQueue, kind: UsmKind) -> bool {
-                    // SAFETY: the caller's promise; the handle is `inner`'s own.
+                    // SAFETY: promise 1 of the method of `Backend`; the handle is `inner`'s own.
                     unsafe { self.inner.trim(queue, kind) }
                 }
 
                 unsafe fn check_device(&self, device: RawDevice) -> Result<()> {
-                    // SAFETY: the caller's promise; the handle is `inner`'s own.
+                    // SAFETY: promise 1 of the method of `Backend`; the handle is `inner`'s own.
                     unsafe { self.inner.check_device(device) }
                 }
 
                 unsafe fn native_stream(&self, queue: RawQueue) -> Option<usize> {
-                    // SAFETY: the caller's promise; the handle is `inner`'s own.
+                    // SAFETY: promise 1 of the method of `Backend`; the handle is `inner`'s own.
                     unsafe { self.inner.native_stream(queue) }
                 }
 
                 unsafe fn queue_on_stream(&self, device: RawDevice, stream: usize) -> Result<RawQueue> {
-                    // SAFETY: the caller's promises; the handle is `inner`'s own.
+                    // SAFETY: promises 1 and 2 of the method of `Backend`; the handle is `inner`'s own.
                     unsafe { self.inner.queue_on_stream(device, stream) }
                 }
 
                 unsafe fn order_after_stream(&self, queue: RawQueue, stream: usize) -> Result<()> {
-                    // SAFETY: the caller's promises; the handle is `inner`'s own.
+                    // SAFETY: promises 1 and 2 of the method of `Backend`; the handle is `inner`'s own.
                     unsafe { self.inner.order_after_stream(queue, stream) }
                 }
             };
             // The events of a decorator with events of its own are of no capture.
             (@ captures) => {
                 unsafe fn capture(&self, queue: RawQueue) -> Result<Option<u64>> {
-                    // SAFETY: the caller's promise; the handle is `inner`'s own.
+                    // SAFETY: promise 1 of the method of `Backend`; the handle is `inner`'s own.
                     unsafe { self.inner.capture(queue) }
                 }
 
                 unsafe fn keep_in_graph(&self, queue: RawQueue, value: Box<dyn Any + Send>) -> Result<RawEvent> {
-                    // SAFETY: the caller's promise; the handle is `inner`'s own.
+                    // SAFETY: promise 1 of the method of `Backend`; the handle is `inner`'s own.
                     unsafe { self.inner.keep_in_graph(queue, value) }
                 }
 
                 unsafe fn event_capture(&self, event: RawEvent) -> Option<u64> {
-                    // SAFETY: the caller's promise; the handle is `inner`'s own.
+                    // SAFETY: promise 1 of the method of `Backend`; the handle is `inner`'s own.
                     unsafe { self.inner.event_capture(event) }
                 }
             };
@@ -177,7 +177,7 @@ macro_rules! methods {
                 #[allow(unused_unsafe, reason = "two methods are safe")]
                 $($safety)? fn $name(&self, $($argument: $type),*) -> $answer {
                     self.around(Call::$variant $({ $($field: $value),+ })?, || {
-                        // SAFETY: the caller promises for its arguments what `inner` asks for; the handles among them are
+                        // SAFETY: the caller gives the promises 1 to 4 of the method of `Backend`, as far as there are so many; the handles among them are
                         // `inner`'s own.
                         unsafe { self.inner.$name($($argument),*) }
                     })
@@ -185,7 +185,7 @@ macro_rules! methods {
             };)+
             $((@ held_back $name) => {
                 unsafe fn $name(&self, $($argument: $type),*) -> $answer {
-                    // SAFETY: the promises of the method.
+                    // SAFETY: the promises 1 to 4 of the method of `Backend`, as far as there are so many.
                     unsafe { self.submit(Call::$variant $({ $($field: $value),+ })?, None) }
                 }
             };)+

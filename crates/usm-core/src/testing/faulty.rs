@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::answer::Outcome;
+use super::answer::MethodReturn;
 use super::call::signatures::*;
 use super::{Call, Method};
 use crate::Error;
@@ -138,7 +138,7 @@ impl FaultyBackend {
         fails
     }
 
-    fn around<R: Outcome>(&self, call: Call, run: impl FnOnce() -> R) -> R {
+    fn around<R: MethodReturn>(&self, call: Call, run: impl FnOnce() -> R) -> R {
         let method = call.method();
         if !self.fails(method) {
             return run();

@@ -50,10 +50,13 @@ pub fn fork_beside(
 
 /// Forks one child and waits for its end.
 ///
+/// Invariant FK1: the child calls only functions that this library supports in a child, and exits without handlers. Its parent alone
+/// waits for it.
+///
 /// # Errors
 /// The status of a child that failed.
 pub fn one(child: &dyn Fn() -> bool) -> Result<(), String> {
-    // SAFETY: the child only calls functions that this library supports in a child, and exits without handlers.
+    // SAFETY: FK1.
     match unsafe { libc::fork() } {
         0 => {
             let is_well = catch_unwind(AssertUnwindSafe(child)).unwrap_or_else(|payload| {
@@ -63,7 +66,7 @@ pub fn one(child: &dyn Fn() -> bool) -> Result<(), String> {
                 let _ = writeln!(io::stderr(), "in a forked child: {}", text.unwrap_or_default());
                 false
             });
-            // SAFETY: ends the child.
+            // SAFETY: LC1; ends the child.
             unsafe { libc::_exit(i32::from(!is_well)) }
         }
         id if id > 0 => wait(id),
@@ -74,7 +77,7 @@ pub fn one(child: &dyn Fn() -> bool) -> Result<(), String> {
 fn wait(id: libc::pid_t) -> Result<(), String> {
     let mut status = 0;
     for look in 0..LOOKS {
-        // SAFETY: waits for our own child.
+        // SAFETY: waits for our own child (FK1).
         match unsafe { libc::waitpid(id, &raw mut status, libc::WNOHANG) } {
             0 if look < QUICK_LOOKS => {
                 hint::spin_loop();
@@ -85,9 +88,9 @@ fn wait(id: libc::pid_t) -> Result<(), String> {
             _ => return Err(format!("failed with status {status:#x}")),
         }
     }
-    // SAFETY: ends our own child, which was not waited for.
+    // SAFETY: LC1; ends our own child, which was not waited for.
     unsafe { libc::kill(id, libc::SIGKILL) };
-    // SAFETY: waits for our own child.
+    // SAFETY: waits for our own child (FK1).
     unsafe { libc::waitpid(id, &raw mut status, 0) };
     Err("hung".to_owned())
 }

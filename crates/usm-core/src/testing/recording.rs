@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::answer::Outcome;
+use super::answer::MethodReturn;
 use super::call::signatures::*;
 use super::text::Names;
 use super::{Answer, Call, Method};
@@ -116,7 +116,7 @@ impl RecordingBackend {
         self.records.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn around<R: Outcome>(&self, call: Call, run: impl FnOnce() -> R) -> R {
+    fn around<R: MethodReturn>(&self, call: Call, run: impl FnOnce() -> R) -> R {
         let outcome = run();
         self.lock().push(Record { call: call.clone(), answer: outcome.answer() });
         (self.observer.0)(&call);

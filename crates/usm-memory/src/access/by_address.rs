@@ -1,12 +1,12 @@
 //! Operations on memory that several blocks may stand for: published memory, and imports of it. There they meet, by address.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use usm_core::fork::ForkMutex;
 use usm_core::{Event, Queue};
 
-use super::operation::{NEXT, Operation};
+use super::operation::Operation;
+use super::process::take_number;
+use super::sync::{AtomicUsize, ForkMutex, Ordering};
 
 #[derive(Debug)]
 pub(crate) struct ByAddress {
@@ -15,14 +15,15 @@ pub(crate) struct ByAddress {
     len: AtomicUsize,
 }
 
-pub(crate) static BY_ADDRESS: ByAddress = ByAddress::new();
-
 /// Operations from which on complete ones are looked for.
 pub(crate) const MANY: usize = 32;
 
 impl ByAddress {
-    const fn new() -> Self {
-        Self { operations: ForkMutex::new(Vec::new()), len: AtomicUsize::new(0) }
+    pub(super) const fn over(
+        operations: ForkMutex<Vec<(Range<usize>, Operation)>>,
+        len: AtomicUsize,
+    ) -> Self {
+        Self { operations, len }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -38,7 +39,7 @@ impl ByAddress {
 
     /// As [`OperationList::add`], for an operation on these addresses.
     pub(crate) fn add(&self, addresses: &Range<usize>, mut operation: Operation) {
-        operation.number = NEXT.fetch_add(1, Ordering::AcqRel);
+        operation.number = take_number();
         // Dropped without the lock.
         let (_replaced, len) = self.with(|operations| {
             let is_replaced = |(range, earlier): &mut (Range<usize>, Operation)| {

@@ -41,6 +41,7 @@ mod state;
 mod submit;
 mod sync;
 mod table;
+mod thread;
 pub(crate) mod waits;
 
 pub use self::across_copies::BorrowFunctions;

@@ -2,19 +2,11 @@
 
 use std::mem;
 use std::ptr;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use usm_core::{Event, Queue, Runtime, drops};
 
+use super::process::take_number;
 use crate::{Error, Result};
-
-/// The number of the next operation.
-pub(super) static NEXT: AtomicU64 = AtomicU64::new(1);
-
-/// A number that is above those of all operations that were recorded so far, and of which a later look at a block knows.
-pub(crate) fn next_number() -> u64 {
-    NEXT.load(Ordering::Acquire)
-}
 
 /// An operation that may not be complete.
 #[derive(Clone, Debug)]
@@ -96,7 +88,7 @@ impl OperationList {
     /// Adds an operation. Returns what nobody needs any more, to be dropped without a lock.
     pub(crate) fn add(&mut self, mut operation: Operation) -> Self {
         // After the block was marked: who reads a greater number sees the mark.
-        operation.number = NEXT.fetch_add(1, Ordering::AcqRel);
+        operation.number = take_number();
         let replaced = self.extract(|earlier| operation.replaces(earlier));
         self.push(operation);
         replaced

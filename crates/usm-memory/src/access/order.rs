@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use usm_core::{Error as CoreError, Event, Queue};
 
-use super::by_address::{BY_ADDRESS, MANY};
+use super::by_address::MANY;
 use super::operation::{Operation, is_over_after, same_queue};
+use super::process::by_address;
 use super::state::{INHERITED, PUBLISHED, RELEASED, SUBMITTED};
 use super::{capture, waits};
 use crate::buffer::{Block, Ownership};
@@ -109,7 +110,7 @@ impl Block {
     pub(crate) fn has_no_submitted(&self) -> bool {
         let pending = self.state().pending();
         pending & SUBMITTED == 0
-            && (pending & PUBLISHED == 0 || BY_ADDRESS.is_empty())
+            && (pending & PUBLISHED == 0 || by_address().is_empty())
             && !usm_core::fork::is_forked_child()
             && self.below().is_none_or(Self::has_no_submitted)
     }
@@ -146,7 +147,7 @@ impl Block {
             self.with_operations(|list| list.numbered_events(writes, &mut found));
         }
         if pending & PUBLISHED != 0 {
-            BY_ADDRESS.numbered_events(addresses, writes, &mut found);
+            by_address().numbered_events(addresses, writes, &mut found);
         }
         found
     }
@@ -183,7 +184,7 @@ impl Block {
     fn forget(&self, complete: &[u64]) {
         // Dropped without the lock.
         let _removed = self.with_operations(|list| list.remove(complete));
-        BY_ADDRESS.remove(complete);
+        by_address().remove(complete);
     }
 
     /// The operations under way that were submitted through buffers.
@@ -225,7 +226,7 @@ impl Block {
     ) -> Result<()> {
         let has_some_of_parent = || {
             (pending & SUBMITTED != 0 && self.with_operations(|list| list.has_some_of_parent()))
-                || (pending & PUBLISHED != 0 && BY_ADDRESS.has_some_of_parent(addresses))
+                || (pending & PUBLISHED != 0 && by_address().has_some_of_parent(addresses))
         };
         if usm_core::fork::is_forked_child() && has_some_of_parent() {
             // An error, unless they were complete before the fork.
@@ -235,7 +236,7 @@ impl Block {
             self.with_operations(|list| list.events_before(queue, writes, after));
         }
         if pending & PUBLISHED != 0 {
-            BY_ADDRESS.events_before(addresses, queue, writes, after);
+            by_address().events_before(addresses, queue, writes, after);
         }
         let own = self.queue();
         let is_ordered = queue.is_some_and(|queue| queue.properties().in_order && same_queue(queue, own));
@@ -262,7 +263,7 @@ impl Block {
             self.state().remove(INHERITED);
         }
         if self.state().pending() & PUBLISHED != 0 {
-            BY_ADDRESS.add(addresses, Operation::new(event, queue, writes, seen));
+            by_address().add(addresses, Operation::new(event, queue, writes, seen));
             self.order_external(event, queue);
         }
         if len.is_power_of_two() && len >= MANY {
@@ -300,7 +301,7 @@ impl Block {
     /// Takes operations of published memory that goes out of the list by address, which knows nothing of its end: all, or the complete
     /// ones where other blocks may stand for the memory.
     pub(crate) fn forget_shared(&self, is_alone: bool) {
-        BY_ADDRESS.forget(&self.addresses(), |event| is_alone || event.is_complete());
+        by_address().forget(&self.addresses(), |event| is_alone || event.is_complete());
     }
 
     /// Waits until an operation on a queue can start at once, as a guard of the memory has already done for external work.

@@ -1,15 +1,36 @@
-//! The table of borrows of the process, which a fork waits for.
+//! What the process has once: the table of borrows, which a fork waits for, the operations by address, and the numbers of operations.
 
 use std::cell::RefCell;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use usm_core::fork::{ForkHooks, set_fork_hooks};
 
-use super::sync::{Condvar, Mutex, MutexGuard};
+use super::by_address::ByAddress;
+use super::sync::{AtomicU64, AtomicUsize, Condvar, ForkMutex, Mutex, MutexGuard, Ordering};
 use super::table::{BorrowTable, Entries};
 
 /// Every borrow of this process.
 pub(super) static BORROWS: BorrowTable = BorrowTable::over(Mutex::new(Entries::new()), Condvar::new());
+
+static BY_ADDRESS: ByAddress = ByAddress::over(ForkMutex::new(Vec::new()), AtomicUsize::new(0));
+
+/// The operations on memory that several blocks may stand for.
+pub(super) fn by_address() -> &'static ByAddress {
+    &BY_ADDRESS
+}
+
+/// The number of the next operation.
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+/// A number that is above those of all operations that were recorded so far, and of which a later look at a block knows.
+pub(super) fn next_number() -> u64 {
+    NEXT.load(Ordering::Acquire)
+}
+
+/// The number of an operation, whose block is marked: who reads a greater number sees the mark.
+pub(super) fn take_number() -> u64 {
+    NEXT.fetch_add(1, Ordering::AcqRel)
+}
 
 static HAS_HOOKS: AtomicBool = AtomicBool::new(false);
 

@@ -1,6 +1,6 @@
 //! What is not done with the memory of a block, in one byte, so that an access to memory without work looks at nothing else.
 
-use std::sync::atomic::{AtomicU8, Ordering};
+use super::sync::{AtomicU8, Ordering};
 
 /// External code may have work pending on the queue that uses the memory. It keeps the buffer as long as it has.
 pub(crate) const PUBLISHED: u8 = 1;

@@ -7,7 +7,7 @@ use usm_core::{Event, Queue, Result as CoreResult};
 
 use super::across_copies::has_other_copies;
 use super::guard::{Entered, FEW};
-use super::operation::next_number;
+use super::process::next_number;
 use super::table::{Use, Wanted};
 use super::{capture, waits};
 use crate::{Error, Result, UsmBuffer};

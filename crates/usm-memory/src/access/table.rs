@@ -13,11 +13,11 @@
 //!
 //! Hence nobody waits for a thread that waits for him.
 
-use std::cell::Cell;
 use std::ops::Range;
 
 use super::across_copies::{BorrowFunctions, theirs};
 use super::sync::{Condvar, Duration, Mutex, MutexGuard, PoisonError};
+use super::thread::{Held, count, held, this_thread};
 
 /// How host code uses addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,46 +81,7 @@ struct Waiting {
     wanted: Wanted,
 }
 
-/// The entries of operations that a thread has.
-#[derive(Clone, Copy, Debug, Default)]
-struct Held {
-    open: u32,
-    closed: u32,
-}
-
-thread_local! {
-    static HELD: Cell<Held> = const { Cell::new(Held { open: 0, closed: 0 }) };
-    /// Its address is the name of the thread.
-    static THREAD: Cell<u8> = const { Cell::new(0) };
-}
-
-/// The entries of this thread. A thread at its end has none that others may wait for.
-fn held() -> Held {
-    HELD.try_with(Cell::get).unwrap_or_default()
-}
-
-fn this_thread() -> usize {
-    THREAD.try_with(|place| std::ptr::from_ref(place).addr()).unwrap_or(0)
-}
-
-fn count(kind: Use, change: impl Fn(u32) -> u32) {
-    // A thread at its end holds entries only while it waits for nothing.
-    let _ = HELD.try_with(|held| {
-        let mut new = held.get();
-        match kind {
-            Use::View => {}
-            Use::Open => new.open = change(new.open),
-            Use::Closed => new.closed = change(new.closed),
-        }
-        held.set(new);
-    });
-}
-
 impl Held {
-    fn is_none(self) -> bool {
-        self.open == 0 && self.closed == 0
-    }
-
     /// Whether the thread may wait for an entry: the rules 1 to 3.
     fn may_wait_for(self, kind: Use) -> bool {
         match kind {

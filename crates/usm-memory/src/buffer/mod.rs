@@ -128,8 +128,8 @@ impl UsmBuffer {
         own.unwrap_or_else(|| self.block.queue())
     }
 
-    /// The same memory, whose transfers are submitted to another queue of its context. Transfers on different queues come one
-    /// after the other only where a [`Dependency`](crate::Dependency) says so.
+    /// The same memory, whose operations are submitted to another queue of its context. Operations on the same memory come one
+    /// after the other on any queues.
     ///
     /// # Errors
     /// [`Error::ContextMismatch`] when the queue is of another context.

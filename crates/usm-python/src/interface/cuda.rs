@@ -45,7 +45,7 @@ pub(crate) fn is_behind_buffer(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     }
     let class = object.get_type();
     let has_interface = attribute::optional(class.as_any(), intern!(object.py(), INTERFACE))?.is_some();
-    // SAFETY: the type of a live object.
+    // SAFETY: PY1: the type of a live object.
     if !has_interface && unsafe { ffi::PyType_GetFlags(kind) } & ffi::Py_TPFLAGS_HEAPTYPE == 0 {
         PLAIN.store(kind, Ordering::Relaxed);
     }
@@ -72,7 +72,7 @@ pub(crate) fn import_as(object: &Bound<'_, PyAny>, interface: CudaArrayInterface
     let runtime = runtime::get(object.py())?;
     let owner: Arc<dyn Any + Send + Sync> = Arc::new(Producer::of(object));
     // A look-up, and an event at most, which is sooner done than the interpreter is given up.
-    // SAFETY: the producer keeps the memory, and the stream is live, which is the protocol. The rest is the trust boundary of SECURITY.md.
+    // SAFETY: TB1: the producer keeps the memory, and the stream is live.
     let array = unsafe { UsmArray::import_cuda(interface, runtime, owner) };
     array.map_err(|error| match error {
         usm_array::Error::Interface(error) => PyValueError::new_err(error.to_string()),

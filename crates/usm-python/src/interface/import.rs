@@ -162,8 +162,7 @@ pub(crate) fn import_on(
 
 fn import_valid(valid: &ValidInterface, queue: &Queue, producer: Producer) -> PyResult<Box<UsmArray>> {
     let owner: Arc<dyn Any + Send + Sync> = Arc::new(producer);
-    // SAFETY: 1. the producer keeps the memory as long as it lives, which is the protocol; 2. and 3. are the trust boundary of
-    // SECURITY.md: nobody can check them.
+    // SAFETY: TB1: the producer keeps the memory as long as it lives, and nobody can check the rest.
     unsafe { UsmArray::import(valid, queue, owner) }.map(Box::new).map_err(|error| error.to_py_err())
 }
 

@@ -40,13 +40,13 @@ pub(crate) fn device_name(what: &str, device: &Device) -> PyResult<String> {
     })
 }
 
-type State<'py> = (&'static str, String, bool, Bound<'py, PyAny>, usize);
+type PickledState<'py> = (&'static str, String, bool, Bound<'py, PyAny>, usize);
 
 /// What makes the object again, and its arguments. Memory that host code reaches goes beside the pickle without a copy.
 pub(super) fn reduce<'py>(
     memory: &Bound<'py, Memory>,
     protocol: i32,
-) -> PyResult<(Bound<'py, PyAny>, State<'py>)> {
+) -> PyResult<(Bound<'py, PyAny>, PickledState<'py>)> {
     let (py, buffer) = (memory.py(), &memory.get().buffer);
     let device = device_name("memory of", buffer.device())?;
     let data = match is_beside(buffer, protocol) {

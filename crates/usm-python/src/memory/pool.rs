@@ -41,12 +41,12 @@ pub struct MemoryPool {
 struct Shared {
     devices: Vec<Device>,
     /// `None` when it is closed. The lock is held for moments, never while Python runs.
-    open: Mutex<Option<Open>>,
+    open: Mutex<Option<OpenPool>>,
 }
 
 /// Dropped in this order: nothing new comes from a pool that ends.
 #[derive(Debug)]
-struct Open {
+struct OpenPool {
     _scope: DefaultScope,
     pool: Arc<PoolResource>,
 }
@@ -66,7 +66,7 @@ pub(super) fn close_lost_pools(py: Python<'_>) {
 }
 
 impl MemoryPool {
-    fn take(&self) -> Option<Open> {
+    fn take(&self) -> Option<OpenPool> {
         pools().retain(|shared| !Arc::ptr_eq(shared, &self.shared));
         self.shared.open.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -236,7 +236,7 @@ pub(crate) fn use_pool(
     }
     let pool = Arc::new(PoolResource::new(upstream, options));
     let scope = DefaultScope::enter(&devices, Arc::clone(&pool) as Arc<dyn MemoryResource>);
-    let shared = Arc::new(Shared { devices, open: Mutex::new(Some(Open { _scope: scope, pool })) });
+    let shared = Arc::new(Shared { devices, open: Mutex::new(Some(OpenPool { _scope: scope, pool })) });
     pools().push(Arc::clone(&shared));
     Ok(MemoryPool { shared })
 }

@@ -173,7 +173,7 @@ pub(crate) fn create_program_from_spirv(
     copts: &str,
 ) -> PyResult<SyclProgram> {
     build(q.py(), &queue_argument(q)?, |queue| {
-        // SAFETY: 1. The Python program has to give a valid module, as SECURITY.md says.
+        // SAFETY: TB2: the Python program gives a valid module.
         unsafe { KernelBundle::from_spirv(queue.context(), queue.device(), IL, copts) }
     })
 }
@@ -188,7 +188,7 @@ pub(crate) fn create_program_from_spirv(
 #[pyo3(signature = (q, ptx, copts=""))]
 pub(crate) fn create_program_from_ptx(q: &Bound<'_, PyAny>, ptx: &str, copts: &str) -> PyResult<SyclProgram> {
     build(q.py(), &queue_argument(q)?, |queue| {
-        // SAFETY: 1. The Python program has to give valid PTX, as SECURITY.md says.
+        // SAFETY: TB2: the Python program gives valid PTX.
         unsafe { KernelBundle::from_ptx(queue.context(), queue.device(), ptx, copts) }
     })
 }

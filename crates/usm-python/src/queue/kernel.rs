@@ -32,7 +32,7 @@ pub(super) fn submit(
     let range = execution_range(global, local)?;
     let after = come_before(py, queue, events)?;
     let kernel = &kernel.get().kernel;
-    // SAFETY: 1. The number of arguments and the memory are checked, on CUDA sizes of numbers, too. The rest of it, and 2, are up to the
+    // SAFETY: TB2. The number of arguments and the memory are checked, on CUDA sizes of numbers, too. The rest of it, and 2, are up to the
     // Python program, as SECURITY.md says.
     let start = || unsafe { submit_kernel(queue, kernel, &arguments, range, &after) };
     let launched = Flight::launch(py, queue, start);

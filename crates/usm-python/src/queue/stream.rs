@@ -66,7 +66,7 @@ pub(crate) fn from_cuda_stream<'py>(
 }
 
 fn on_device(py: Python<'_>, device: &Device, handle: usize) -> PyResult<Queue> {
-    // SAFETY: 1. and 2. that an object's stream lives as long as the object, and an integer's as long as the queue, is what the function
+    // SAFETY: TB2: that an object's stream lives as long as the object, and an integer's as long as the queue, is what the function
     // asks for; the object is attached to the queue.
     py.detach(|| unsafe { Queue::from_cuda_stream(device, handle) }).or_value_error("stream")
 }

@@ -30,10 +30,10 @@ impl Wake for Signal {
 #[pyclass(frozen, name = "_Awaited", module = "usm._usm")]
 pub(crate) struct Awaited {
     /// `None` when it is closed.
-    open: Mutex<Option<Open>>,
+    open: Mutex<Option<OpenAwait>>,
 }
 
-struct Open {
+struct OpenAwait {
     signal: Arc<Signal>,
     /// Those that are not known to be complete.
     completions: Vec<Completion>,
@@ -44,10 +44,10 @@ impl Awaited {
         let (reader, writer) = io::pipe()?;
         let signal = Arc::new(Signal { reader, writer });
         let completions = events.iter().map(Event::completion).collect();
-        Ok(Self { open: Mutex::new(Some(Open { signal, completions })) })
+        Ok(Self { open: Mutex::new(Some(OpenAwait { signal, completions })) })
     }
 
-    fn with<T>(&self, job: impl FnOnce(&mut Open) -> T) -> PyResult<T> {
+    fn with<T>(&self, job: impl FnOnce(&mut OpenAwait) -> T) -> PyResult<T> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.as_mut().map(job).ok_or_else(|| PyValueError::new_err("the file is closed"))
     }

@@ -53,20 +53,22 @@ pub(crate) fn export_host<'py>(
 }
 
 /// A capsule around a pointer that lives as long as its owner, which is dropped with the capsule.
+///
+/// Invariant OW1: the context of the capsule is null, or a box with an owner of the type that its destructor has.
 fn owning<'py, T: Send>(
     py: Python<'py>,
     pointer: NonNull<c_void>,
     name: &'static CStr,
     owner: T,
 ) -> PyResult<Bound<'py, PyCapsule>> {
-    // SAFETY: the pointer lives as long as `owner`, which the destructor drops. A capsule that dies before it has the owner has
+    // SAFETY: OW1: the pointer lives as long as `owner`, which the destructor drops. A capsule that dies before it has the owner has
     // nothing to drop.
     let capsule =
         unsafe { PyCapsule::new_with_pointer_and_destructor(py, pointer, name, Some(drop_owner::<T>)) }?;
     // Consumers rename what they have used, so the name does not lead to the owner: the context does.
     let owned = Box::into_raw(Box::new(owner));
     if let Err(error) = capsule.set_context(owned.cast()) {
-        // SAFETY: the box just made, which the capsule did not take.
+        // SAFETY: OW1: the box just made, which the capsule did not take.
         drop(unsafe { Box::from_raw(owned) });
         return Err(error);
     }
@@ -74,10 +76,10 @@ fn owning<'py, T: Send>(
 }
 
 unsafe extern "C" fn drop_owner<T>(capsule: *mut ffi::PyObject) {
-    // SAFETY: called by Python with the capsule it destroys.
+    // SAFETY: PY2: the capsule that Python destroys.
     let context = unsafe { ffi::PyCapsule_GetContext(capsule) };
     if !context.is_null() {
-        // SAFETY: the box that `owning` put there, of the type it gave this function; taken out once.
+        // SAFETY: OW1; taken out once.
         drop(unsafe { Box::from_raw(context.cast::<T>()) });
     }
 }
@@ -96,7 +98,7 @@ pub(super) fn import_host(
         return Ok(None);
     };
     let pointer = capsule.pointer_checked(Some(HOST_QUEUE))?;
-    // SAFETY: by its name a queue of the host backend that the copies share, which lives as long as the capsule.
+    // SAFETY: TB1: by its name a queue of the host backend that the copies share, which lives as long as the capsule.
     unsafe { runtime.host_queue(pointer) }.map(Some).or_value_error(name)
 }
 
@@ -113,16 +115,16 @@ pub(super) fn import(
         let pointer = capsule.pointer_checked(Some(known))?.as_ptr();
         let backend = capsule.py().detach(|| runtime.sycl_backend()).or_value_error(name)?;
         let imported = if known == QUEUE {
-            // SAFETY: by its name a live queue; a pointer that is none is detected as far as can be.
+            // SAFETY: TB1: by its name a live queue; a pointer that is none is detected as far as can be.
             unsafe { Queue::from_external(backend, pointer) }.map(QueueOrContext::Queue)
         } else {
-            // SAFETY: by its name a live context; a pointer that is none is detected as far as can be.
+            // SAFETY: TB1: by its name a live context; a pointer that is none is detected as far as can be.
             unsafe { Context::from_external(backend, pointer) }.map(QueueOrContext::Context)
         };
         return imported.or_value_error(name);
     }
     let found = match capsule.name() {
-        // SAFETY: the name is read at once, before any other code runs.
+        // SAFETY: PY1: the name is read at once, before any other code runs.
         Ok(Some(found)) => unsafe { found.as_cstr() }.to_string_lossy().into_owned(),
         Ok(None) => "(no name)".to_owned(),
         Err(error) => return Err(type_error!("{name}: found a broken capsule: {error}")),

@@ -738,14 +738,14 @@ impl UsmNdarray {
     /// Python calls it with a view to fill.
     unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
         let array = slf.get().array();
-        // SAFETY: the view is Python's to fill.
+        // SAFETY: PY2: the view is Python's to fill.
         unsafe { buffer_export::fill(slf.as_any(), array, array.is_host_accessible(), view, flags) }
     }
 
     /// # Safety
     /// Python calls it with a view that `__getbuffer__` filled.
     unsafe fn __releasebuffer__(&self, view: *mut ffi::Py_buffer) {
-        // SAFETY: the view is one that `fill` filled.
+        // SAFETY: PY2: the view is one that `fill` filled.
         unsafe { buffer_export::release(view) };
     }
 }

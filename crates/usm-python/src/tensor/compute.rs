@@ -13,7 +13,7 @@ use usm_array::{
 
 use super::exchange::is_numpy;
 use super::functions::results;
-use super::operand::{Operand, same_queue};
+use super::operand::{NumberOrArray, same_queue};
 use super::ufunc::of_number;
 use super::{arguments, construct, numbers, peer};
 use crate::errors::{OrRaise, ToPyErr, type_name};
@@ -154,9 +154,9 @@ fn converted<'py>(operands: &Bound<'py, PyTuple>, out: Option<&UsmArray>) -> PyR
         };
         all.push(match found {
             Some(found) => found,
-            None => match (Operand::of(&operand)?, &beside) {
-                (Some(Operand::Scalar(number)), _) => numbers::to_python(py, number)?,
-                (Some(Operand::Array(array)), Some(beside)) => {
+            None => match (NumberOrArray::of(&operand)?, &beside) {
+                (Some(NumberOrArray::Scalar(number)), _) => numbers::to_python(py, number)?,
+                (Some(NumberOrArray::Array(array)), Some(beside)) => {
                     let there = Conversion {
                         kind: Some(beside.kind()),
                         queue: Some(beside.queue()),

@@ -7,7 +7,7 @@ use usm_array::{Casting, Error, Index, SliceItem, UsmArray};
 
 use super::exchange::Source;
 use super::numbers;
-use super::operand::{self, Operand};
+use super::operand::{self, NumberOrArray};
 use super::slice;
 use crate::errors::{OrRaise, in_place_of, type_name};
 use crate::interface::import::array_if_usm;
@@ -60,7 +60,7 @@ pub(super) fn set(array: &UsmArray, key: &Bound<'_, PyAny>, value: &Bound<'_, Py
         return Ok(());
     }
     let items = items(key)?;
-    let value = Operand::assigned(value, array.dtype())?;
+    let value = NumberOrArray::assigned(value, array.dtype())?;
     let array = array.clone();
     interrupt::run(key.py(), work_bytes(&array, &items), move || {
         let indices: Vec<Index<'_>> = items.iter().map(Item::as_index).collect();
@@ -90,8 +90,8 @@ fn set_view(array: &UsmArray, items: &[SliceItem], value: &Bound<'_, PyAny>) -> 
             return py.detach(|| target.assign_cast(source, Casting::Unsafe)).or_raise();
         }
     }
-    let value = Operand::assigned(value, array.dtype())?;
-    if let Operand::Scalar(value) = value
+    let value = NumberOrArray::assigned(value, array.dtype())?;
+    if let NumberOrArray::Scalar(value) = value
         && (is_device || target.size() == 1)
     {
         let fill = || target.fill_scalar(value); // where it is, as arrays are large
@@ -101,8 +101,8 @@ fn set_view(array: &UsmArray, items: &[SliceItem], value: &Bound<'_, PyAny>) -> 
     let is_near = !is_device && value.array().is_none_or(UsmArray::is_host_reachable);
     let (pass, target) = (Pass::over(target).unless_submitted(is_far), target.clone());
     interrupt::run_at(py, pass, is_near, move || match &value {
-        Operand::Scalar(value) => target.fill_scalar(*value),
-        Operand::Array(source) => target.assign_cast(source, Casting::Unsafe),
+        NumberOrArray::Scalar(value) => target.fill_scalar(*value),
+        NumberOrArray::Array(source) => target.assign_cast(source, Casting::Unsafe),
     })?
     .or_raise()
 }

@@ -12,34 +12,34 @@ use crate::interface::import::Found;
 
 /// A number or an array.
 #[derive(Debug)]
-pub(super) enum Operand {
+pub(super) enum NumberOrArray {
     Scalar(Scalar),
     // In a box, so that numbers are not as large as arrays.
     Array(Box<UsmArray>),
 }
 
-impl From<Box<UsmArray>> for Operand {
+impl From<Box<UsmArray>> for NumberOrArray {
     fn from(array: Box<UsmArray>) -> Self {
         Self::Array(array)
     }
 }
 
-impl From<Found<'_>> for Operand {
+impl From<Found<'_>> for NumberOrArray {
     fn from(array: Found<'_>) -> Self {
         Self::Array(array.into_boxed())
     }
 }
 
-impl<'a> From<&'a Operand> for ArrayOrScalar<'a> {
-    fn from(operand: &'a Operand) -> Self {
+impl<'a> From<&'a NumberOrArray> for ArrayOrScalar<'a> {
+    fn from(operand: &'a NumberOrArray) -> Self {
         match operand {
-            Operand::Scalar(value) => Self::Scalar(*value),
-            Operand::Array(array) => Self::Array(array),
+            NumberOrArray::Scalar(value) => Self::Scalar(*value),
+            NumberOrArray::Array(array) => Self::Array(array),
         }
     }
 }
 
-impl Operand {
+impl NumberOrArray {
     /// The array, unless it is a number.
     pub(super) fn array(&self) -> Option<&UsmArray> {
         match self {
@@ -73,7 +73,7 @@ impl Operand {
         Self::from_source(object, Source::of_operand(object)?).map(Result::ok)
     }
 
-    /// As [`Operand::of`], to compute with an array: one in USM must be on its queue.
+    /// As [`NumberOrArray::of`], to compute with an array: one in USM must be on its queue.
     pub(super) fn beside(array: &UsmArray, object: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
         let source = Source::of_operand(object)?;
         // Copies of host memory are not where the caller put them.

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use usm_array::{ArrayOrScalar, Result, UsmArray, coerced_kind};
 
 use super::arithmetic::Binary;
-use super::operand::{Operand, have_bits};
+use super::operand::{NumberOrArray, have_bits};
 use crate::errors::{OrRaise, type_name};
 use crate::interrupt;
 use crate::objects::UsmNdarray;
@@ -52,7 +52,7 @@ impl Operator {
         other: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (py, array) = (other.py(), slf.get().array());
-        let Some(operand) = Operand::beside(array, other)? else {
+        let Some(operand) = NumberOrArray::beside(array, other)? else {
             return Ok(py.NotImplemented().into_bound(py));
         };
         if let Some(operator) = self.of_integers
@@ -63,7 +63,9 @@ impl Operator {
         let (array, bytes) = (array.clone(), work_bytes(array, &operand));
         let result = interrupt::run(py, bytes, move || match &operand {
             // The result is in memory of the first operand's kind: the one that is furthest from the host comes first.
-            Operand::Array(second) if coerced_kind([second.kind(), array.kind()]) != Some(array.kind()) => {
+            NumberOrArray::Array(second)
+                if coerced_kind([second.kind(), array.kind()]) != Some(array.kind()) =>
+            {
                 (self.reflected)(second, (&array).into())
             }
             other => (self.function)(&array, other.into()),
@@ -74,7 +76,7 @@ impl Operator {
     /// The result in the memory of the array.
     pub(super) fn assign(self, slf: &Bound<'_, UsmNdarray>, other: &Bound<'_, PyAny>) -> PyResult<()> {
         let array = slf.get().array();
-        let Some(operand) = Operand::beside(array, other)? else {
+        let Some(operand) = NumberOrArray::beside(array, other)? else {
             return Err(type_error!(
                 "found {}, allowed are integers, booleans and arrays of them",
                 type_name(other)
@@ -93,12 +95,12 @@ impl Operator {
 
 /// Whether some element is equal to a value, which is broadcast.
 pub(super) fn contains(array: &UsmArray, value: &Bound<'_, PyAny>) -> PyResult<bool> {
-    let Some(operand) = Operand::of(value)? else { return Ok(false) };
+    let Some(operand) = NumberOrArray::of(value)? else { return Ok(false) };
     let (array, bytes) = (array.clone(), work_bytes(array, &operand));
     interrupt::run(value.py(), bytes, move || array.equal(&operand)?.is_any())?.or_raise()
 }
 
 /// The larger of both operands.
-fn work_bytes(array: &UsmArray, other: &Operand) -> usize {
+fn work_bytes(array: &UsmArray, other: &NumberOrArray) -> usize {
     other.array().map_or(0, interrupt::bytes_here).max(interrupt::bytes_here(array))
 }

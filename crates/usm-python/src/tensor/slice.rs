@@ -10,7 +10,7 @@ use pyo3::types::PySlice;
 /// Python's own: TypeError for what is no integer, ValueError for a step of zero.
 pub(crate) fn unpack(slice: &Bound<'_, PySlice>) -> PyResult<(isize, isize, isize)> {
     let [mut start, mut stop, mut step] = [0; 3];
-    // SAFETY: a slice, and three integers to be written.
+    // SAFETY: PY1: a slice, and three integers to be written.
     let status = unsafe { ffi::PySlice_Unpack(slice.as_ptr(), &raw mut start, &raw mut stop, &raw mut step) };
     if status == 0 { Ok((start, stop, step)) } else { Err(PyErr::fetch(slice.py())) }
 }

@@ -25,10 +25,10 @@ type RunFn = unsafe fn(*const u8, *mut u8, usize);
 /// The loops of a cast: one, or one to binary32 and one from there.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CastRun {
-    // C1. Casts from the source's dtype to the target's, or to and from binary32.
+    // Invariant C1: Casts from the source's dtype to the target's, or to and from binary32.
     first: RunFn,
     second: Option<RunFn>,
-    // C2. Bytes of an element of the source and of the target.
+    // Invariant C2: Bytes of an element of the source and of the target.
     src_bytes: usize,
     dst_bytes: usize,
 }
@@ -43,7 +43,7 @@ impl CastRun {
     /// Those of [`RunFn`].
     pub(super) unsafe fn call(self, src: *const u8, dst: *mut u8, count: usize) {
         let Some(second) = self.second else {
-            // SAFETY: the caller's promises, for the dtypes of the cast (C1).
+            // SAFETY: the caller's promises 1 to 3, for the dtypes of the cast (C1).
             return unsafe { (self.first)(src, dst, count) };
         };
         let mut block = [0.0_f32; STEP_LEN];
@@ -83,13 +83,13 @@ impl Cast {
 unsafe fn run<S: Convert<D>, D: Element>(src: *const u8, dst: *mut u8, count: usize) {
     let (src, dst) = (src.cast::<S>(), dst.cast::<D>());
     for i in 0..count {
-        // SAFETY: one of the elements.
+        // SAFETY: one of the elements (promise 1).
         let from = unsafe { src.add(i) };
-        // SAFETY: condition 1; every pattern of bytes is an `S` (`Element`, 2).
+        // SAFETY: promise 1; every pattern of bytes is an `S` (promise 2 of `Element`).
         let element = unsafe { from.read_unaligned() };
-        // SAFETY: one of the elements.
+        // SAFETY: one of the elements (promise 2).
         let to = unsafe { dst.add(i) };
-        // SAFETY: condition 2.
+        // SAFETY: promise 2.
         unsafe { to.write_unaligned(element.convert()) };
     }
 }
@@ -100,7 +100,7 @@ unsafe fn run<S: Convert<D>, D: Element>(src: *const u8, dst: *mut u8, count: us
 /// Those of [`run`], and the processor has AVX2.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
 unsafe fn avx2_run<S: Convert<D>, D: Element>(src: *const u8, dst: *mut u8, count: usize) {
-    // SAFETY: the caller's promises.
+    // SAFETY: the caller's promises 1 to 3.
     unsafe { run::<S, D>(src, dst, count) };
 }
 

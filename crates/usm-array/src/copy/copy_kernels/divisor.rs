@@ -5,7 +5,7 @@ use usm_memory::usm_core::KernelArgument;
 /// A number that kernels divide by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Divisor {
-    // D1. For each x < 2^31, `x * factor >> shift` is `x / number`.
+    // Invariant D1: For each x < 2^31, `x * factor >> shift` is `x / number`.
     number: u32,
     factor: u32,
     shift: u32,

@@ -135,7 +135,7 @@ fn with_limit<'a>(
         loops.push(Loop { count: 1, dst: item, src: from });
     }
     let mut launches = Vec::with_capacity(1);
-    Nest { work: at, loops, dst, src }.cut(limit, &mut launches).then_some(launches)
+    ByteNest { work: at, loops, dst, src }.cut(limit, &mut launches).then_some(launches)
 }
 
 /// Elements of a work-item of `elements`, as in the source.
@@ -183,14 +183,14 @@ fn size(loops: &[Loop]) -> usize {
 
 /// Loops whose strides are bytes, the innermost first, from two addresses on.
 #[derive(Clone)]
-struct Nest<'a> {
+struct ByteNest<'a> {
     work: Work<'a>,
     loops: Axes<Loop>,
     dst: usize,
     src: usize,
 }
 
-impl<'a> Nest<'a> {
+impl<'a> ByteNest<'a> {
     /// Adds the launches for all of it; false when they get too many.
     fn cut(&self, limit: usize, launches: &mut Vec<Planned<'a>>) -> bool {
         if launches.len() >= MAX_LAUNCHES {

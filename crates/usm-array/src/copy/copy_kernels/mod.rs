@@ -30,7 +30,7 @@ use tile::TILE_LOCAL_BYTES;
 
 /// The launches that carry out a plan between two addresses, one after the other.
 pub(super) struct Launches {
-    // G1. Together they visit the pairs of the plan, each once, by the arguments of the kernel's source, in its order.
+    // Invariant LG1: Together they visit the pairs of the plan, each once, by the arguments of the kernel's source, in its order.
     first: Built,
     /// Nearly always none.
     more: Vec<Built>,
@@ -65,10 +65,10 @@ impl Launches {
     /// # Errors
     /// Those of [`Queue::submit_kernel`] that the runtime reports; what was submitted is complete.
     pub(super) unsafe fn submit(&self, queue: &Queue, dependencies: &[Event]) -> Result<Event> {
-        // SAFETY: promise 1 of it: G1. 2: the caller's promises.
+        // SAFETY: promise 1 of `submit`: LG1. 2: the caller's promises 1 to 3.
         let mut last = unsafe { self.first.launch().submit(queue, dependencies) }?;
         for built in &self.more {
-            // SAFETY: as above.
+            // SAFETY: LG1; the caller's promises 1 to 3.
             match unsafe { built.launch().submit(queue, slice::from_ref(&last)) } {
                 Ok(event) => last = event,
                 Err(error) => {

@@ -56,7 +56,7 @@ impl Work<'_> {
 /// A launch of a kernel that is not built yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Planned<'a> {
-    // G1. The kernel visits every pair of addresses of its part of the plan once.
+    // Invariant PG1: The kernel visits every pair of addresses of its part of the plan once.
     pub(super) kernel: &'static str,
     pub(super) work: Work<'a>,
     /// In the kernel's order.

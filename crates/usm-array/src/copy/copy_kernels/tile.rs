@@ -29,7 +29,7 @@ use crate::layout::Axes;
 
 /// The shape of tiles: elements along `i` and `j`, and work-items. As in `kernels/src/tile.cl`.
 #[derive(Clone, Copy, Debug)]
-struct Shape {
+struct TileShape {
     i: usize,
     j: usize,
     items: usize,
@@ -61,7 +61,7 @@ const MOST: usize = (1 << 31) - (1 << 16);
 const MOST_IN_RECORDS: usize = (1 << 32) - (1 << 16);
 
 /// Tiles of `tile` and `tile_box`.
-fn tile_shape(item_bytes: usize) -> Option<Shape> {
+fn tile_shape(item_bytes: usize) -> Option<TileShape> {
     let (i, j, items) = match item_bytes {
         1 => (128, 256, 1024),
         2 => (128, 128, 1024),
@@ -69,11 +69,11 @@ fn tile_shape(item_bytes: usize) -> Option<Shape> {
         8 => (64, 32, 512),
         _ => return None,
     };
-    Some(Shape { i, j, items })
+    Some(TileShape { i, j, items })
 }
 
 /// Tiles of `window` and `window_box`.
-fn window_shape(item_bytes: usize) -> Option<Shape> {
+fn window_shape(item_bytes: usize) -> Option<TileShape> {
     let (i, j, items) = match item_bytes {
         1 => (128, 128, 512),
         2 => (64, 128, 512),
@@ -82,18 +82,18 @@ fn window_shape(item_bytes: usize) -> Option<Shape> {
         16 => (32, 32, 512),
         _ => return None,
     };
-    Some(Shape { i, j, items })
+    Some(TileShape { i, j, items })
 }
 
 /// Tiles of `cast_tile`, for elements of so many bytes in the source and in the target.
-fn cast_shape(from_bytes: usize, item_bytes: usize) -> Shape {
+fn cast_shape(from_bytes: usize, item_bytes: usize) -> TileShape {
     let i = match item_bytes {
         1 => 128,
         2 | 4 => 64,
         _ => 256 / item_bytes,
     };
     let elements = (32768 / from_bytes).min(16384 / item_bytes);
-    Shape { i, j: elements / i, items: 512 }
+    TileShape { i, j: elements / i, items: 512 }
 }
 
 /// The launch that carries out a plan whose displacements count from two addresses; `None` where these kernels cannot, or where others are
@@ -292,7 +292,7 @@ impl Crossing {
     }
 
     /// Which axes are `i` and which are `j`, innermost first: as many of either as leave the tiles fullest, and few.
-    fn groups(&self, shape: Shape) -> Option<(Axes<usize>, Axes<usize>)> {
+    fn groups(&self, shape: TileShape) -> Option<(Axes<usize>, Axes<usize>)> {
         let Elements { from_bytes, item_bytes, .. } = self.elements;
         let i = self.chain(self.dense_target(), self.dense_source, item_bytes, |axis| axis.dst);
         let j = self.chain(self.dense_source, self.dense_target(), from_bytes, |axis| axis.src);

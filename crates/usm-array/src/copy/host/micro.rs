@@ -7,13 +7,13 @@ type Squares<W> = unsafe fn(*mut W, usize, *const W, &[isize], usize);
 
 /// How words are transposed, chosen once for many blocks.
 #[derive(Clone, Copy)]
-pub(super) struct Kernel<W> {
-    // W1. So many rows and columns at a time, by a function that the processor can execute.
+pub(super) struct MicroKernel<W> {
+    // Invariant MK1: So many rows and columns at a time, by a function that the processor can execute.
     squares: Option<(usize, usize, Squares<W>)>,
     stride: isize,
 }
 
-impl<W: Word> Kernel<W> {
+impl<W: Word> MicroKernel<W> {
     /// For columns that are so many words apart in the source.
     pub(super) fn new(stride: isize) -> Self {
         #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
@@ -37,7 +37,7 @@ pub(super) unsafe fn load<W: Word>(
     pitch: usize,
     src: *const W,
     rows: &[isize],
-    kernel: Kernel<W>,
+    kernel: MicroKernel<W>,
     count: usize,
 ) {
     let stride = kernel.stride;
@@ -45,18 +45,18 @@ pub(super) unsafe fn load<W: Word>(
     if let Some((at_once, lanes, squares)) = kernel.squares {
         done_rows = rows.len() / at_once * at_once;
         done = count / lanes * lanes;
-        // SAFETY: the caller's promises, for the rows and columns that fill whole squares; W1.
+        // SAFETY: the caller's promises 1 to 3, for the rows and columns that fill whole squares; MK1.
         unsafe { squares(buffer, pitch, src, rows, count) };
     }
     let (square, rest) = rows.split_at(done_rows);
     if done < count && !square.is_empty() {
-        // SAFETY: the caller's promises, for what is behind the squares.
+        // SAFETY: the caller's promises 1 to 3, for what is behind the squares.
         unsafe { load_words(buffer, pitch, src, square, stride, done..count) };
     }
     if rest.is_empty() {
         return;
     }
-    // SAFETY: the caller's promises, for what is beside the squares.
+    // SAFETY: the caller's promises 1 to 3, for what is beside the squares.
     unsafe { load_words(buffer.wrapping_add(done_rows), pitch, src, rest, stride, 0..count) };
 }
 
@@ -75,9 +75,9 @@ unsafe fn load_words<W: Word>(
     for (j, &row) in rows.iter().enumerate() {
         let from = src.wrapping_offset(row);
         for i in columns.clone() {
-            // SAFETY: condition 1.
+            // SAFETY: promise 1.
             let word = unsafe { from.wrapping_offset(i.cast_signed() * stride).read_unaligned() };
-            // SAFETY: condition 2.
+            // SAFETY: promise 2.
             unsafe { buffer.wrapping_add(i * pitch + j).write_unaligned(word) };
         }
     }
@@ -129,7 +129,7 @@ mod x86 {
                 for (group, rows) in groups.iter().enumerate() {
                     for first in (0..count / N * N).step_by(N) {
                         let from = rows.map(|row| src.wrapping_offset(row).wrapping_add(first));
-                        // SAFETY: condition 1, for `N` words, which are 16 bytes.
+                        // SAFETY: promise 1, for `N` words, which are 16 bytes.
                         let parts = from.map(|from| unsafe { _mm_loadu_si128(from.cast()) });
                         // With several squares their rows lie side by side: all are transposed at once.
                         let mut words: [_; N] = $join(parts);
@@ -145,7 +145,7 @@ mod x86 {
                         }
                         let to = buffer.wrapping_add(first * pitch + group * $beside * N);
                         for (row, words) in words.into_iter().enumerate() {
-                            // SAFETY: condition 2, for as many words.
+                            // SAFETY: promise 2, for as many words.
                             unsafe { $store(to.wrapping_add(row * pitch).cast(), words) };
                         }
                     }
@@ -194,7 +194,7 @@ mod tests {
         let mut found = vec![value(77); pitch * count];
         let mut expected = found.clone();
         // SAFETY: sources and buffers were made large enough for just this.
-        unsafe { load(found.as_mut_ptr(), pitch, source.as_ptr(), &starts, Kernel::new(stride), count) };
+        unsafe { load(found.as_mut_ptr(), pitch, source.as_ptr(), &starts, MicroKernel::new(stride), count) };
         // SAFETY: sources and buffers were made large enough for just this.
         unsafe { load_words(expected.as_mut_ptr(), pitch, source.as_ptr(), &starts, stride, 0..count) };
         assert_eq!(found, expected);

@@ -50,11 +50,11 @@ pub(super) unsafe fn execute(plan: CopyPlan, cast: Cast, dst: *mut u8, src: *con
         let itemsize = cast.dst.itemsize_bytes().cast_signed();
         let (to, from) =
             (dst.wrapping_offset(plan.dst_start * itemsize), src.wrapping_offset(plan.src_start * itemsize));
-        // SAFETY: the caller's promises, for elements that lie side by side in both.
+        // SAFETY: the caller's promises 1 to 4, for elements that lie side by side in both.
         return unsafe { bulk::copy(to, from, bytes) };
     }
     let stream = bytes >= Machine::this().copy_stream_bytes();
-    // SAFETY: the caller's promises.
+    // SAFETY: the caller's promises 1 to 4.
     unsafe { execute_piece(plan, cast, size, stream, dst, src) };
 }
 
@@ -89,7 +89,7 @@ unsafe fn execute_part(plan: &CopyPlan, cast: Cast, stream: bool, dst: *mut u8, 
         8 => execute_words::<u64>,
         _ => execute_words::<u128>,
     };
-    // SAFETY: the caller's promises; the words are as large as the elements of the source.
+    // SAFETY: the caller's promises 1 to 4; the words are as large as the elements of the source.
     unsafe { run(plan, cast, stream, dst, src) };
 }
 
@@ -104,7 +104,7 @@ unsafe fn execute_words<W: Word>(plan: &CopyPlan, cast: Cast, stream: bool, dst:
     match tiles {
         // SAFETY: the pairs of the tiles are those of the plan (T1).
         Some(tiles) => unsafe { execute_tiles::<W>(&tiles, cast, stream, dst, src.cast()) },
-        // SAFETY: the caller's promises.
+        // SAFETY: the caller's promises 1 to 4.
         None => unsafe { nest::execute::<W>(plan, cast, stream, dst, src.cast()) },
     }
     if stream {
@@ -117,10 +117,10 @@ unsafe fn execute_words<W: Word>(plan: &CopyPlan, cast: Cast, stream: bool, dst:
 unsafe fn execute_tiles<W: Word>(tiles: &Tiles, cast: Cast, stream: bool, dst: *mut u8, src: *const W) {
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     if let Some(narrow) = narrow::Narrow::of::<W>(tiles) {
-        // SAFETY: the caller's promises.
+        // SAFETY: the caller's promises 1 to 4.
         return unsafe { narrow.execute(tiles, cast, stream, dst, src) };
     }
-    // SAFETY: the caller's promises.
+    // SAFETY: the caller's promises 1 to 4.
     unsafe { tiles::execute(tiles, cast, stream, dst, src) };
 }
 

@@ -10,7 +10,7 @@ use std::arch::x86_64::{
 use usm_memory::usm_core::bulk::{has_avx2, stream::LINE_BYTES};
 
 use super::row::Word;
-use super::store::{BLOCK_BYTES, Block, Store};
+use super::store::{BLOCK_BYTES, StackBlock, Store};
 use crate::copy::cast::Cast;
 use crate::copy::plan::{Tiles, for_each_step};
 
@@ -26,23 +26,23 @@ const REGISTER_BYTES: usize = 16;
 /// A plan whose blocks are as narrow as its planes are few.
 #[derive(Clone, Copy)]
 pub(super) struct Narrow {
-    // N1. The tiles have one loop on either side. The element of a plane and a row lies where `to` and `from` say in the target and
+    // Invariant NT1: The tiles have one loop on either side. The element of a plane and a row lies where `to` and `from` say in the target and
     //     in the source.
     planes: usize,
     rows: usize,
-    to: Side,
-    from: Side,
+    to: Distances,
+    from: Distances,
 }
 
 /// How many elements planes and rows are apart. On one side the elements of a row lie side by side, and so do the rows; on the other
 /// side those of a plane do.
 #[derive(Clone, Copy)]
-struct Side {
+struct Distances {
     plane: isize,
     row: isize,
 }
 
-impl Side {
+impl Distances {
     fn is_in_planes(self) -> bool {
         self.row == 1
     }
@@ -68,8 +68,8 @@ impl Narrow {
         let (&[across], &[along]) = (&tiles.across[..], &tiles.along[..]) else { return None };
         // `across` is dense in the source and `along` in the target: one of them counts planes, the other one rows.
         let [planes, rows] = if across.count <= along.count { [across, along] } else { [along, across] };
-        let to = Side { plane: planes.dst, row: rows.dst };
-        let from = Side { plane: planes.src, row: rows.src };
+        let to = Distances { plane: planes.dst, row: rows.dst };
+        let from = Distances { plane: planes.src, row: rows.src };
         let packed = if to.is_in_planes() { from } else { to };
         let is_dense = across.src == 1 && along.dst == 1 && packed.row == planes.count.cast_signed();
         let is_fit = is_dense && planes.count <= MAX_PLANES && rows.count >= MIN_ROWS;
@@ -98,7 +98,7 @@ impl Narrow {
             7 => run::<W, 7>,
             _ => run::<W, MAX_PLANES>,
         };
-        // SAFETY: the caller's promises; so many planes; there is AVX2 (`of`).
+        // SAFETY: the caller's promises 1 to 4; so many planes; there is AVX2 (`of`).
         unsafe { run(self, tiles, cast, stream, dst, src) };
     }
 }
@@ -127,7 +127,7 @@ unsafe fn run<W: Word, const N: usize>(
         BLOCK_BYTES / size_of::<W>() / N / LINE_BYTES * LINE_BYTES
     };
     let mut store = Store::new(cast, stream);
-    let mut block: Block<{ MAX_PLANES * PLANE_BYTES }> = Block::new();
+    let mut block: StackBlock<{ MAX_PLANES * PLANE_BYTES }> = StackBlock::new();
     let block = block.as_mut_ptr().cast::<W>();
     for_each_step(&tiles.outer, |outer_dst, outer_src| {
         let target =
@@ -138,7 +138,7 @@ unsafe fn run<W: Word, const N: usize>(
         if cast.run().is_none() && !(stream && to.is_in_planes()) {
             let part = |first: usize, count: usize, copy: Transpose<W, N>| {
                 let to = (target(to.at(0, first)).cast(), to);
-                // SAFETY: by N1, T1 and T2 these are pairs of the plan; the dtypes are equal; there is AVX2. What is streamed begins
+                // SAFETY: by NT1, T1 and T2 these are pairs of the plan; the dtypes are equal; there is AVX2. What is streamed begins
                 // where a register does.
                 unsafe { copy(to, (source(first), from), count, masks) };
             };
@@ -151,20 +151,20 @@ unsafe fn run<W: Word, const N: usize>(
         let mut row = 0;
         while row < rows {
             let count = if row < head { head.min(rows) } else { capacity.min(rows - row) };
-            // SAFETY: rows of the plan, as above, into the block, which has place for so many; there is AVX2.
-            let load = |to: Side| unsafe {
+            // SAFETY: rows of the plan (NT1), as above, into the block, which has place for so many; there is AVX2.
+            let load = |to: Distances| unsafe {
                 transpose::<W, N, false>((block, to), (source(row), from), count, masks)
             };
             // The compiler knows where a block has its planes or rows.
             if to.is_in_planes() {
-                load(Side { plane: (PLANE_BYTES / size_of::<W>()).cast_signed(), row: 1 });
+                load(Distances { plane: (PLANE_BYTES / size_of::<W>()).cast_signed(), row: 1 });
             } else {
-                load(Side { plane: 1, row: N.cast_signed() });
+                load(Distances { plane: 1, row: N.cast_signed() });
             }
             let (runs, len) = if to.is_in_planes() { (N, count) } else { (1, count * N) };
             for plane in 0..runs {
                 let words = block.wrapping_add(plane * capacity).cast_const();
-                // SAFETY: the words were just written; by N1, T1 and T2 their places are target elements of the plan.
+                // SAFETY: the words were just written; by NT1, T1 and T2 their places are target elements of the plan.
                 unsafe { store.put(target(to.at(plane, row)), 1, words, len) };
             }
             row += count;
@@ -197,7 +197,7 @@ fn masks<const N: usize>(itemsize: usize, is_split: bool) -> [[[u8; REGISTER_BYT
 }
 
 type Transpose<W, const N: usize> =
-    unsafe fn((*mut W, Side), (*const W, Side), usize, [[[u8; REGISTER_BYTES]; N]; N]);
+    unsafe fn((*mut W, Distances), (*const W, Distances), usize, [[[u8; REGISTER_BYTES]; N]; N]);
 
 /// Takes so many rows of `N` planes from one side to the other; `masks` are those of this direction.
 ///
@@ -210,8 +210,8 @@ type Transpose<W, const N: usize> =
 #[inline]
 #[target_feature(enable = "avx2")]
 unsafe fn transpose<W: Word, const N: usize, const STREAM: bool>(
-    (dst, to): (*mut W, Side),
-    (src, from): (*const W, Side),
+    (dst, to): (*mut W, Distances),
+    (src, from): (*const W, Distances),
     rows: usize,
     masks: [[[u8; REGISTER_BYTES]; N]; N],
 ) {
@@ -219,7 +219,7 @@ unsafe fn transpose<W: Word, const N: usize, const STREAM: bool>(
     let (read, written) = (from.registers::<N>(lanes), to.registers::<N>(lanes));
     let mut shuffles = [[_mm_setzero_si128(); N]; N];
     for (shuffle, mask) in shuffles.as_flattened_mut().iter_mut().zip(masks.as_flattened()) {
-        // SAFETY: 16 bytes.
+        // SAFETY: promise 3; the mask has 16 bytes.
         *shuffle = unsafe { _mm_loadu_si128(mask.as_ptr().cast()) };
     }
     let whole = rows / lanes * lanes;
@@ -227,7 +227,7 @@ unsafe fn transpose<W: Word, const N: usize, const STREAM: bool>(
         let mut words = [_mm_setzero_si128(); N];
         for (word, at) in words.iter_mut().zip(read) {
             let at = src.wrapping_offset(at + from.at(0, row)).cast();
-            // SAFETY: condition 1: so many rows of words are `N` registers, on either side.
+            // SAFETY: promise 1: so many rows of words are `N` registers, on either side.
             *word = unsafe { _mm_loadu_si128(at) };
         }
         for (at, shuffles) in written.into_iter().zip(&shuffles) {
@@ -237,18 +237,18 @@ unsafe fn transpose<W: Word, const N: usize, const STREAM: bool>(
             }
             let to = dst.wrapping_offset(at + to.at(0, row)).cast();
             if STREAM {
-                // SAFETY: conditions 1 and 4, as above.
+                // SAFETY: promises 1 and 4, as above.
                 unsafe { _mm_stream_si128(to, result) };
             } else {
-                // SAFETY: condition 1, as above.
+                // SAFETY: promise 1, as above.
                 unsafe { _mm_storeu_si128(to, result) };
             }
         }
     }
     for (row, plane) in (whole..rows).flat_map(|row| (0..N).map(move |plane| (row, plane))) {
-        // SAFETY: condition 1.
+        // SAFETY: promise 1.
         let word = unsafe { src.wrapping_offset(from.at(plane, row)).read_unaligned() };
-        // SAFETY: condition 1.
+        // SAFETY: promise 1.
         unsafe { dst.wrapping_offset(to.at(plane, row)).write_unaligned(word) };
     }
 }

@@ -5,8 +5,8 @@
 
 use std::ptr;
 
-use super::row::{FAR_BYTES, Kernel, Plane, Word, kernel};
-use super::store::{Block, Store};
+use super::row::{FAR_BYTES, Plane, RowKernel, Word, kernel};
+use super::store::{StackBlock, Store};
 use crate::copy::cast::Cast;
 use crate::copy::plan::{CopyPlan, Loop, ONE, for_each_step};
 
@@ -29,7 +29,7 @@ pub(super) unsafe fn execute<W: Word>(
     let run_len = size(&plan.loops[plan.loops.len() - dense..]);
     let stream = stream && run_len * itemsize >= MIN_STREAM_BYTES;
     if stream || cast.run().is_some() {
-        // SAFETY: the caller's promises.
+        // SAFETY: the caller's promises 1 to 4.
         return unsafe { in_blocks(plan, dense, Store::new(cast, stream), dst, src) };
     }
     let dst = dst.cast::<W>().wrapping_offset(plan.dst_start);
@@ -56,7 +56,7 @@ unsafe fn in_blocks<W: Word>(plan: &CopyPlan, dense: usize, store: Store, dst: *
     let target = |at: isize| dst.wrapping_offset((plan.dst_start + at) * itemsize.cast_signed());
     let src = src.wrapping_offset(plan.src_start);
     let copy = kernel::<W>(Loop { dst: 1, ..row }, true);
-    let mut blocks = Blocks { store, block: Block::new(), capacity, filled: 0, dst };
+    let mut blocks = BlockWriter { store, block: StackBlock::new(), capacity, filled: 0, dst };
     if inside >= 2 {
         let (outer, run) = plan.loops.split_at(plan.loops.len() - inside);
         let (around, plane) = Plane::split(run);
@@ -66,7 +66,7 @@ unsafe fn in_blocks<W: Word>(plan: &CopyPlan, dense: usize, store: Store, dst: *
                 // SAFETY: by P1 the words of the plane are source elements, and the run has place for them where the last ones end.
                 unsafe { blocks.add(plane, copy, src.wrapping_offset(from + step)) };
             });
-            // SAFETY: the run has place for what is in the block.
+            // SAFETY: by P1 the run has place for what is in the block (BW1).
             unsafe { blocks.flush::<W>(false, 0) };
         });
         return;
@@ -82,26 +82,26 @@ unsafe fn in_blocks<W: Word>(plan: &CopyPlan, dense: usize, store: Store, dst: *
 }
 
 /// Words that come together in a block on their way into the target.
-struct Blocks {
+struct BlockWriter {
     store: Store,
-    block: Block,
-    // B1. At most `capacity`, the number of elements that the block holds. So many words are at its beginning, or downwards at its end.
+    block: StackBlock,
+    // Invariant BW1: At most `capacity`, the number of elements that the block holds. So many words are at its beginning, or downwards at its end.
     filled: usize,
     capacity: usize,
     /// Where what is in the block begins in the target, or downwards ends.
     dst: *mut u8,
 }
 
-impl Blocks {
+impl BlockWriter {
     /// Stores a row.
     ///
     /// # Safety
     /// 1. The words of the row are readable from `src`; `copy` is their kernel.
     /// 2. The elements of the row are writable from `dst`.
     /// 3. No byte is both read and written.
-    unsafe fn put_row<W: Word>(&mut self, row: Loop, copy: Kernel<W>, dst: *mut u8, src: *const W) {
+    unsafe fn put_row<W: Word>(&mut self, row: Loop, copy: RowKernel<W>, dst: *mut u8, src: *const W) {
         if row.src == 1 {
-            // SAFETY: the caller's promises.
+            // SAFETY: the caller's promises 1 to 3.
             return unsafe { self.store.put(dst, row.dst, src, row.count) };
         }
         let block = self.block.as_mut_ptr().cast::<W>();
@@ -110,12 +110,12 @@ impl Blocks {
             let skipped = first.cast_signed();
             if row.src != 0 || first == 0 {
                 let plane = Plane { rows: ONE, row: Loop { count, dst: 1, src: row.src } };
-                // SAFETY: words of the row, by 1, into the block, which holds them.
+                // SAFETY: words of the row, by promise 1, into the block, which holds them (BW1).
                 unsafe { copy(plane, block, src.wrapping_offset(skipped * row.src)) };
             }
             let step_bytes = row.dst * self.store.itemsize_bytes().cast_signed();
             let to = dst.wrapping_offset(skipped * step_bytes);
-            // SAFETY: so many words are in the block: now, or since the first time if all are the same; 2.
+            // SAFETY: so many words are in the block: now, or since the first time if all are the same; promise 2.
             unsafe { self.store.put(to, row.dst, block.cast_const(), count) };
         }
     }
@@ -126,13 +126,13 @@ impl Blocks {
     /// 1. The words of the plane are readable from `src`; `copy` is their kernel.
     /// 2. The run has place for them behind what is in the block, and is writable.
     /// 3. No byte is both read and written.
-    unsafe fn add<W: Word>(&mut self, Plane { mut rows, row }: Plane, copy: Kernel<W>, src: *const W) {
+    unsafe fn add<W: Word>(&mut self, Plane { mut rows, row }: Plane, copy: RowKernel<W>, src: *const W) {
         let size = rows.count * row.count;
         let is_down = rows.src < 0 && size > self.capacity;
         rows.dst = row.count.cast_signed();
         let (mut end, mut from) = (0, 0);
         if is_down {
-            // SAFETY: condition 2.
+            // SAFETY: promise 2.
             unsafe { self.flush::<W>(false, 0) };
             rows.reverse(&mut end, &mut from);
             self.dst = self.dst.wrapping_add(size * self.store.itemsize_bytes());
@@ -142,20 +142,20 @@ impl Blocks {
         while missing > 0 {
             let count = missing.min((self.capacity - self.filled) / row.count);
             if count == 0 {
-                // SAFETY: condition 2 for what is in the block.
+                // SAFETY: promise 2 for what is in the block.
                 unsafe { self.flush::<W>(is_down, row.count) };
                 continue;
             }
             let part = Plane { rows: Loop { count, ..rows }, row: Loop { dst: 1, ..row } };
             let at = if is_down { self.capacity - self.filled - row.count } else { self.filled };
-            // SAFETY: rows of the plane, by 1; so many fit into the block beside what is there (B1).
+            // SAFETY: rows of the plane, by 1; so many fit into the block beside what is there (BW1).
             unsafe { copy(part, self.block.as_mut_ptr().cast::<W>().wrapping_add(at), from) };
             self.filled += count * row.count;
             missing -= count;
             from = from.wrapping_offset(count.cast_signed() * rows.src);
         }
         if is_down {
-            // SAFETY: condition 2 for what is in the block.
+            // SAFETY: promise 2 for what is in the block.
             unsafe { self.flush::<W>(true, 0) };
             self.dst = self.dst.wrapping_add(size * self.store.itemsize_bytes());
         }
@@ -164,7 +164,7 @@ impl Blocks {
     /// Stores what is in the block, but for what does not fill a line if a row of `next` words fits beside it.
     ///
     /// # Safety
-    /// The target is writable where what is in the block belongs.
+    /// 1. The target is writable where what is in the block belongs.
     unsafe fn flush<W: Word>(&mut self, is_down: bool, next: usize) {
         let itemsize = self.store.itemsize_bytes();
         let len_bytes = self.filled * itemsize;
@@ -182,9 +182,9 @@ impl Blocks {
             if is_down { (first + kept, first, self.capacity - kept) } else { (0, len, 0) };
         let to = if is_down { self.dst.wrapping_sub(len * itemsize) } else { self.dst };
         let block = self.block.as_mut_ptr().cast::<W>();
-        // SAFETY: words of the block (B1), and the caller's promise.
+        // SAFETY: words of the block (BW1), and the caller's promise 1.
         unsafe { self.store.put(to, 1, block.wrapping_add(stored).cast_const(), len) };
-        // SAFETY: words of the block, to its beginning or end.
+        // SAFETY: words of the block (BW1), to its beginning or end.
         unsafe { ptr::copy(block.wrapping_add(rest), block.wrapping_add(back), kept) };
         self.filled = kept;
         self.dst = if is_down { to } else { self.dst.wrapping_add(len * itemsize) };

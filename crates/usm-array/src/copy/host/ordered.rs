@@ -18,7 +18,7 @@ pub(crate) unsafe fn execute_in_order(plan: &CopyPlan, itemsize_bytes: usize, ds
         8 => words::<u64>,
         _ => words::<u128>,
     };
-    // SAFETY: the caller's promises; the words are as large as the elements.
+    // SAFETY: the caller's promises 1 to 3; the words are as large as the elements.
     unsafe { run(plan, dst, src) };
 }
 
@@ -33,14 +33,14 @@ unsafe fn words<W: Word>(plan: &CopyPlan, dst: *mut u8, src: *const u8) {
         let (mut to, mut from) = (dst.wrapping_offset(to), src.wrapping_offset(from));
         if row.dst == 1 && row.src == 1 {
             let len_bytes = row.count * size_of::<W>();
-            // SAFETY: the elements of the row lie side by side, 1 and 2. `copy` allows overlap; bytes have no alignment.
+            // SAFETY: the elements of the row lie side by side, by promises 1 and 2. `copy` allows overlap; bytes have no alignment.
             unsafe { std::ptr::copy(from.cast::<u8>(), to.cast::<u8>(), len_bytes) };
             return;
         }
         for _ in 0..row.count {
-            // SAFETY: condition 2.
+            // SAFETY: promise 2.
             let word = unsafe { from.read_unaligned() };
-            // SAFETY: condition 1.
+            // SAFETY: promise 1.
             unsafe { to.write_unaligned(word) };
             to = to.wrapping_offset(row.dst);
             from = from.wrapping_offset(row.src);

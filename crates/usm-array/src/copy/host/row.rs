@@ -45,10 +45,10 @@ impl Plane {
 /// 1. The word is writable there from the first address.
 /// 2. The word is readable there from the second address; all of them are part of one allocation.
 /// 3. No word that is written has a byte in common with one that is read.
-pub(super) type Kernel<W> = unsafe fn(Plane, *mut W, *const W);
+pub(super) type RowKernel<W> = unsafe fn(Plane, *mut W, *const W);
 
 /// The kernel for such rows; `is_far` says that the source is probably in no cache.
-pub(super) fn kernel<W: Word>(row: Loop, is_far: bool) -> Kernel<W> {
+pub(super) fn kernel<W: Word>(row: Loop, is_far: bool) -> RowKernel<W> {
     match (row.dst, row.src, row.count) {
         (1, 1, 2) => short::<W, 2>,
         (1, 1, 3) => short::<W, 3>,
@@ -73,25 +73,25 @@ pub(super) fn kernel<W: Word>(row: Loop, is_far: bool) -> Kernel<W> {
 }
 
 /// # Safety
-/// Those of [`Kernel`] for rows of `N` words without gaps on either side.
+/// Those of [`RowKernel`] for rows of `N` words without gaps on either side.
 unsafe fn short<W: Word, const N: usize>(plane: Plane, dst: *mut W, src: *const W) {
     let rows = plane.rows;
     for i in 0..rows.count.cast_signed() {
         let from = src.wrapping_offset(i * rows.src).cast::<[W; N]>();
-        // SAFETY: condition 2.
+        // SAFETY: promise 2.
         let row = unsafe { from.read_unaligned() };
-        // SAFETY: condition 1.
+        // SAFETY: promise 1.
         unsafe { dst.wrapping_offset(i * rows.dst).cast::<[W; N]>().write_unaligned(row) };
     }
 }
 
 /// # Safety
-/// Those of [`Kernel`] for rows without gaps on either side.
+/// Those of [`RowKernel`] for rows without gaps on either side.
 unsafe fn dense<W: Word, const SHORT: usize>(plane: Plane, dst: *mut W, src: *const W) {
     let len_bytes = plane.row.count * size_of::<W>();
     for i in 0..plane.rows.count.cast_signed() {
         let (to, from) = (dst.wrapping_offset(i * plane.rows.dst), src.wrapping_offset(i * plane.rows.src));
-        // SAFETY: the words of a row, 1 to 3.
+        // SAFETY: the words of a row, by promises 1 to 3.
         unsafe { run::<SHORT>(to.cast(), from.cast(), len_bytes) };
     }
 }
@@ -99,20 +99,20 @@ unsafe fn dense<W: Word, const SHORT: usize>(plane: Plane, dst: *mut W, src: *co
 /// Copies a dense run of bytes; up to `SHORT` of them without a call.
 ///
 /// # Safety
-/// So many bytes are readable from `src` and writable from `dst`, and the two ranges have no byte in common.
+/// 1. So many bytes are readable from `src` and writable from `dst`, and the two ranges have no byte in common.
 #[inline(always)]
 pub(super) unsafe fn run<const SHORT: usize>(dst: *mut u8, src: *const u8, len_bytes: usize) {
     if len_bytes < 16 || len_bytes > SHORT {
-        // SAFETY: the caller's promises.
+        // SAFETY: the caller's promise 1.
         return unsafe { copy_bytes(dst, src, len_bytes) };
     }
     let mut at = 0;
     loop {
         // The last 16 bytes may overlap those before.
         let here = at.min(len_bytes - 16);
-        // SAFETY: `here + 16` is at most the length.
+        // SAFETY: promise 1: `here + 16` is at most the length.
         let word = unsafe { src.wrapping_add(here).cast::<u128>().read_unaligned() };
-        // SAFETY: `here + 16` is at most the length.
+        // SAFETY: promise 1: `here + 16` is at most the length.
         unsafe { dst.wrapping_add(here).cast::<u128>().write_unaligned(word) };
         at += 16;
         if at >= len_bytes {
@@ -122,25 +122,25 @@ pub(super) unsafe fn run<const SHORT: usize>(dst: *mut u8, src: *const u8, len_b
 }
 
 /// # Safety
-/// Those of [`Kernel`] for rows of one word of the source.
+/// Those of [`RowKernel`] for rows of one word of the source.
 unsafe fn repeat<W: Word>(Plane { rows, row }: Plane, dst: *mut W, src: *const W) {
     for i in 0..rows.count.cast_signed() {
         let to = dst.wrapping_offset(i * rows.dst);
-        // SAFETY: condition 2.
+        // SAFETY: promise 2.
         let word = unsafe { src.wrapping_offset(i * rows.src).read_unaligned() };
         for j in 0..row.count.cast_signed() {
-            // SAFETY: condition 1.
+            // SAFETY: promise 1.
             unsafe { to.wrapping_offset(j * row.dst).write_unaligned(word) };
         }
     }
 }
 
 /// # Safety
-/// Those of [`Kernel`] for rows without gaps in the target, whose words are so far apart in the source.
+/// Those of [`RowKernel`] for rows without gaps in the target, whose words are so far apart in the source.
 #[inline(always)]
 unsafe fn steps<W: Word, const STRIDE: isize>(plane: Plane, dst: *mut W, src: *const W) {
     let row = Loop { dst: 1, src: STRIDE, ..plane.row };
-    // SAFETY: the caller's promises.
+    // SAFETY: the caller's promises 1 to 3.
     unsafe { strided(Plane { row, ..plane }, dst, src) };
 }
 
@@ -148,23 +148,23 @@ unsafe fn steps<W: Word, const STRIDE: isize>(plane: Plane, dst: *mut W, src: *c
 /// Those of [`steps`], and the processor has AVX2.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
 unsafe fn avx2_steps<W: Word, const STRIDE: isize>(plane: Plane, dst: *mut W, src: *const W) {
-    // SAFETY: the caller's promises.
+    // SAFETY: the caller's promises 1 to 3.
     unsafe { steps::<W, STRIDE>(plane, dst, src) };
 }
 
 /// # Safety
-/// Those of [`Kernel`] for rows of any strides.
+/// Those of [`RowKernel`] for rows of any strides.
 #[inline(always)]
 unsafe fn strided<W: Word>(Plane { rows, row }: Plane, dst: *mut W, src: *const W) {
     for i in 0..rows.count.cast_signed() {
         let (to, from) = (dst.wrapping_offset(i * rows.dst), src.wrapping_offset(i * rows.src));
         for j in 0..row.count.cast_signed() {
-            // SAFETY: one of the words, part of the allocation of the first one by condition 2. Without the promise of `offset` strides
+            // SAFETY: one of the words, part of the allocation of the first one by promise 2. Without the promise of `offset` strides
             // of 2 to 4 do not become shuffles.
             let from = unsafe { from.offset(j * row.src) };
-            // SAFETY: condition 2.
+            // SAFETY: promise 2.
             let word = unsafe { from.read_unaligned() };
-            // SAFETY: condition 1.
+            // SAFETY: promise 1.
             unsafe { to.wrapping_offset(j * row.dst).write_unaligned(word) };
         }
     }

@@ -19,9 +19,9 @@ const SHORT_BYTES: usize = 128;
 
 /// Memory for a block of `N` bytes, on the stack and uninitialised.
 #[repr(C, align(64))]
-pub(super) struct Block<const N: usize = BLOCK_BYTES>([MaybeUninit<u8>; N]);
+pub(super) struct StackBlock<const N: usize = BLOCK_BYTES>([MaybeUninit<u8>; N]);
 
-impl<const N: usize> Block<N> {
+impl<const N: usize> StackBlock<N> {
     pub(super) const fn new() -> Self {
         Self([MaybeUninit::uninit(); N])
     }
@@ -36,12 +36,12 @@ impl<const N: usize> Block<N> {
 pub(super) struct Store {
     cast: Cast,
     stream: bool,
-    block: Block,
+    block: StackBlock,
 }
 
 impl Store {
     pub(super) fn new(cast: Cast, stream: bool) -> Self {
-        Self { cast, stream, block: Block::new() }
+        Self { cast, stream, block: StackBlock::new() }
     }
 
     /// Bytes of an element of the target.
@@ -78,11 +78,11 @@ impl Store {
     /// 3. No byte is both read and written.
     pub(super) unsafe fn put<W: Word>(&mut self, dst: *mut u8, stride: isize, src: *const W, count: usize) {
         let Some(cast) = self.cast.run() else {
-            // SAFETY: the caller's promises; the dtypes are equal, and so are the sizes.
+            // SAFETY: the caller's promises 1 to 3; the dtypes are equal, and so are the sizes.
             return unsafe { self.place(dst, stride, src.cast(), count) };
         };
         if stride == 1 && !self.stream {
-            // SAFETY: the caller's promises; `cast` is the one for both dtypes (C1).
+            // SAFETY: the caller's promises 1 to 3; `cast` is the one for both dtypes (C1).
             return unsafe { cast.call(src.cast(), dst, count) };
         }
         let step_bytes = stride * self.itemsize_bytes().cast_signed();
@@ -91,9 +91,9 @@ impl Store {
             let to = dst.wrapping_offset(first.cast_signed() * step_bytes);
             let part = self.part_len(to, count - first, self.block_len());
             let block = self.block.as_mut_ptr();
-            // SAFETY: elements of the source by 1; the block holds the results and is nobody else's.
+            // SAFETY: elements of the source by promise 1; the block holds the results and is nobody else's.
             unsafe { cast.call(src.wrapping_add(first).cast(), block, part) };
-            // SAFETY: so many elements were just written to the block; the target is writable by 2.
+            // SAFETY: so many elements were just written to the block; the target is writable by promise 2.
             unsafe { self.place(to, stride, block, part) };
             first += part;
         }
@@ -115,7 +115,7 @@ impl Store {
                 8 => spread::<u64>,
                 _ => spread::<u128>,
             };
-            // SAFETY: the caller's promises; the words are as large as the target's elements.
+            // SAFETY: the caller's promises 1 to 3; the words are as large as the target's elements.
             return unsafe { spread(row, dst, src) };
         }
         let copy: unsafe fn(*mut u8, *const u8, usize) = match (self.stream, len_bytes) {
@@ -123,7 +123,7 @@ impl Store {
             (false, ..=SHORT_BYTES) => run::<SHORT_BYTES>,
             (false, _) => copy_bytes,
         };
-        // SAFETY: the caller's promises; without gaps the elements are so many bytes.
+        // SAFETY: the caller's promises 1 to 3; without gaps the elements are so many bytes.
         unsafe { copy(dst, src, len_bytes) };
     }
 }
@@ -131,7 +131,7 @@ impl Store {
 /// # Safety
 /// As for [`Store::put`] without a cast, for elements as large as `W`.
 unsafe fn spread<W: Word>(row: Loop, dst: *mut u8, src: *const u8) {
-    // SAFETY: the caller's promises; the kernel is for this row.
+    // SAFETY: the caller's promises 1 to 3; the kernel is for this row.
     unsafe { kernel::<W>(row, false)(Plane { rows: ONE, row }, dst.cast(), src.cast()) };
 }
 

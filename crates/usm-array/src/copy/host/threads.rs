@@ -30,12 +30,14 @@ pub(super) fn parts(plan: CopyPlan, cast: Cast, whole_size: usize) -> Vec<CopyPl
 }
 
 /// Both ends of a copy.
+///
+/// Invariant CE1: each use of the pointers promises that nobody else touches the memory of its part.
 #[derive(Clone, Copy)]
 struct Ends(*mut u8, *const u8);
 
-// SAFETY: only pointers; each use of them promises that nobody else touches the memory of its part.
+// SAFETY: CE1.
 unsafe impl Send for Ends {}
-// SAFETY: only pointers; each use of them promises that nobody else touches the memory of its part.
+// SAFETY: CE1.
 unsafe impl Sync for Ends {}
 
 impl Ends {

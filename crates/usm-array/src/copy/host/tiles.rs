@@ -5,9 +5,9 @@
 
 use usm_memory::usm_core::bulk::stream::LINE_BYTES;
 
-use super::micro::{Kernel, load};
+use super::micro::{MicroKernel, load};
 use super::row::Word;
-use super::store::{Block, Store};
+use super::store::{StackBlock, Store};
 use crate::copy::cast::Cast;
 use crate::copy::plan::{Loop, Tiles, for_each_step};
 use crate::layout::Axes;
@@ -49,9 +49,9 @@ pub(super) unsafe fn execute<W: Word>(tiles: &Tiles, cast: Cast, stream: bool, d
     // Short pieces of lines are not worth streaming.
     let stream = stream && (batches.is_some() || block_along * cast.dst.itemsize_bytes() >= 128);
 
-    let kernel = Kernel::new(across_step);
+    let kernel = MicroKernel::new(across_step);
     let mut store = Store::new(cast, stream);
-    let mut buffer: Block<TILE_BYTES> = Block::new();
+    let mut buffer: StackBlock<TILE_BYTES> = StackBlock::new();
     let buffer = buffer.as_mut_ptr().cast::<W>();
     let mut src_rows = [0; MAX_ROWS];
     if let Some((outer, batch)) = batches {

@@ -53,10 +53,10 @@ pub(super) const ONE: Loop = Loop { count: 1, dst: 1, src: 1 };
 /// A nest of loops that visits every pair of elements once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CopyPlan {
-    // P1. The displacements visited are those of the target layout paired with those of the source layout, index by index; they count
+    // Invariant P1: The displacements visited are those of the target layout paired with those of the source layout, index by index; they count
     //     from the start of the layouts' memory, or after `counted_from_lowest` from the lowest elements.
-    // P2. The displacement after any number of the steps that each loop has is that of an element, so none overflows.
-    // P3. Every loop has at least two steps.
+    // Invariant P2: The displacement after any number of the steps that each loop has is that of an element, so none overflows.
+    // Invariant P3: Every loop has at least two steps.
     pub(crate) dst_start: isize,
     pub(crate) src_start: isize,
     /// Outermost first.

@@ -16,8 +16,8 @@ const LINE_BYTES: usize = 64;
 /// for `across` and on the target's for `along`, from the first to the last index of the group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Tiles {
-    // T1. The pairs of `outer`, `across` and `along` from the two starts are those of the plan.
-    // T2. The stride of an `across` loop is, on the source's side, that of the next one times its count; the last one's is
+    // Invariant T1: The pairs of `outer`, `across` and `along` from the two starts are those of the plan.
+    // Invariant T2: The stride of an `across` loop is, on the source's side, that of the next one times its count; the last one's is
     //     positive. The same holds for `along` on the target's side.
     pub(crate) dst_start: isize,
     pub(crate) src_start: isize,

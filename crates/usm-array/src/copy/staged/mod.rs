@@ -133,13 +133,13 @@ pub(super) unsafe fn write_spans(
         // Pieces of interleaved axes may overlap, and queues may be out of order.
         let before = last.as_slice();
         if piece.dense_target_loops() < piece.loops.len() {
-            // SAFETY: the bytes that the piece spans, into memory of our own, which `staging` keeps until the event is complete.
+            // SAFETY: promise 1: the bytes that the piece spans, into memory of our own, which `staging` keeps until the event is complete.
             staging.pending = Some(submitted(unsafe { queue.memcpy(buffer, to, len_bytes, before) })?);
             staging.settle()?;
         }
         // SAFETY: the buffer is what the piece spans; promise 2.
         unsafe { execute_piece(piece, cast, size, false, buffer.wrapping_offset(-skipped), src) };
-        // SAFETY: the bytes that the piece spans, from memory of our own, which `staging` keeps until the event is complete.
+        // SAFETY: promise 1: the bytes that the piece spans, from memory of our own, which `staging` keeps until the event is complete.
         let event = submitted(unsafe { queue.memcpy(to, buffer, len_bytes, before) })?;
         staging.pending = Some(event.clone());
         last = Some(event);

@@ -68,7 +68,7 @@ pub(crate) fn let_go() {
 /// # Safety
 /// 1. `value` is from [`Capture::keep`], and comes once.
 unsafe extern "C" fn release(value: *mut c_void) {
-    // SAFETY: `keep` made the box (1).
+    // SAFETY: `keep` made the box (promise 1).
     let kept = unsafe { Box::from_raw(value.cast::<Kept>()) };
     RELEASED.lock().push(*kept);
     HAS_RELEASED.store(true, Ordering::Release);
@@ -85,7 +85,7 @@ impl Capture {
         let (mut status, mut id, mut graph) = (NONE, 0, Graph::NULL);
         let (call, code) = match driver.cuStreamGetCaptureInfo_v2 {
             Some(info) => ("cuStreamGetCaptureInfo", {
-                // SAFETY: D1; a live stream (1); the first three pointers are writable, and the others may be null.
+                // SAFETY: DR1; a live stream (1); the first three pointers are writable, and the others may be null.
                 unsafe {
                     info(
                         stream,
@@ -98,7 +98,7 @@ impl Capture {
                 }
             }),
             None => ("cuStreamIsCapturing", {
-                // SAFETY: D1; a live stream (1); the pointer is writable.
+                // SAFETY: DR1; a live stream (1); the pointer is writable.
                 unsafe { (driver.cuStreamIsCapturing)(stream, &raw mut status) }
             }),
         };
@@ -122,19 +122,19 @@ impl Capture {
             return Err(refused(OLD_DRIVER));
         };
         let (mut object, value) = (UserObject::NULL, Box::into_raw(Box::new(value)));
-        // SAFETY: D1; the pointer is writable; `release` takes the value once.
+        // SAFETY: DR1; the pointer is writable; `release` takes the value once.
         let code = unsafe {
             create(&raw mut object, value.cast(), Some(release), 1, USER_OBJECT_NO_DESTRUCTOR_SYNC)
         };
         if code != Code::SUCCESS {
-            // SAFETY: the box of above, which no object has.
+            // SAFETY: the box of above, which no object has: the driver failed (DR1).
             drop(unsafe { Box::from_raw(value) });
             return current.check("cuUserObjectCreate", code);
         }
-        // SAFETY: D1; the graph of a capture that goes on; the graph takes the one reference.
+        // SAFETY: DR1; the graph of a capture that goes on; the graph takes the one reference.
         let code = unsafe { retain(self.graph, object, 1, GRAPH_USER_OBJECT_MOVE) };
         if code != Code::SUCCESS {
-            // SAFETY: D1; the graph has not taken the reference, and nobody uses the object.
+            // SAFETY: DR1; the graph has not taken the reference, and nobody uses the object.
             let _ = unsafe { drop_reference(object, 1) };
         }
         current.check("cuGraphRetainUserObject", code)

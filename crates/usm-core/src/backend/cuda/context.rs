@@ -16,7 +16,7 @@ pub(super) struct CudaContext {
 
 /// The driver's facts about an address.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Found {
+pub(super) struct AddressFacts {
     pub(super) kind: UsmKind,
     /// The device of the allocation, also of host and shared USM.
     pub(super) ordinal: Ordinal,
@@ -46,7 +46,7 @@ impl CudaContext {
 
     /// USM at an address, as far as it belongs to this context: device memory of its devices, and host and shared USM, which each
     /// device reaches.
-    pub(super) fn find(&self, address: usize) -> Option<Found> {
+    pub(super) fn find(&self, address: usize) -> Option<AddressFacts> {
         let current = self.devices.first()?.enter().ok()?;
         let found = current.find(address)?;
         (found.kind != UsmKind::Device || self.device(found.ordinal).is_some()).then_some(found)
@@ -55,7 +55,7 @@ impl CudaContext {
 
 impl Current<'_> {
     /// CUDA memory of any device at an address.
-    pub(super) fn find(&self, address: usize) -> Option<Found> {
+    pub(super) fn find(&self, address: usize) -> Option<AddressFacts> {
         let (mut memory_type, mut is_managed, mut ordinal): (c_uint, c_uint, c_int) = (0, 0, -1);
         let (mut start, mut len_bytes) = (0_u64, 0_usize);
         let attributes = [
@@ -72,7 +72,7 @@ impl Current<'_> {
             (&raw mut start).cast(),
             (&raw mut len_bytes).cast(),
         ];
-        // SAFETY: D1; as many attributes as values, each of the type that the header names. The driver answers for any address.
+        // SAFETY: DR1; as many attributes as values, each of the type that the header names. The driver answers for any address.
         let code = unsafe {
             (self.cuPointerGetAttributes)(5, attributes.as_ptr(), values.as_mut_ptr(), address as u64)
         };
@@ -88,8 +88,8 @@ impl Current<'_> {
         let block = usize::try_from(start).ok().filter(|_| len_bytes > 0).map(|start| (start, len_bytes));
         if kind == UsmKind::Host {
             let block = self.device().platform.pinned.block(address, block)?;
-            return Some(Found { kind, ordinal, block });
+            return Some(AddressFacts { kind, ordinal, block });
         }
-        Some(Found { kind, ordinal, block })
+        Some(AddressFacts { kind, ordinal, block })
     }
 }

@@ -68,7 +68,7 @@ pub(super) struct CudaDevice {
 /// The primary context of a device and what this backend keeps in it until the process ends.
 #[derive(Debug)]
 struct Primary {
-    /// Invariant P1: a retained primary context, never released.
+    /// Invariant PC1: a retained primary context, never released.
     context: ContextHandle,
     /// Device memory, which the pool keeps when blocks are freed; `None` where the device has no pools.
     pool: Option<MemoryPool>,
@@ -122,11 +122,11 @@ impl CudaDevice {
             }
         };
         let mut current = ContextHandle::NULL;
-        // SAFETY: D1; the pointer is writable.
+        // SAFETY: DR1; the pointer is writable.
         self.check(&driver, "cuCtxGetCurrent", unsafe { (driver.cuCtxGetCurrent)(&raw mut current) })?;
         let is_pushed = current != primary.context;
         if is_pushed {
-            // SAFETY: D1; P1.
+            // SAFETY: DR1; PC1.
             let code = unsafe { (driver.cuCtxPushCurrent_v2)(primary.context) };
             self.check(&driver, "cuCtxPushCurrent", code)?;
         }
@@ -146,7 +146,7 @@ impl CudaDevice {
     /// the capture.
     fn relax(&self, driver: &Driver) -> Result<c_int> {
         let mut mode = CAPTURE_MODE_RELAXED;
-        // SAFETY: D1; the pointer is writable and leads to a mode, for which the former one comes back.
+        // SAFETY: DR1; the pointer is writable and leads to a mode, for which the former one comes back.
         let code = unsafe { (driver.cuThreadExchangeStreamCaptureMode)(&raw mut mode) };
         self.check(driver, "cuThreadExchangeStreamCaptureMode", code)?;
         Ok(mode)
@@ -185,11 +185,11 @@ impl CudaDevice {
     /// Retains the primary context and makes what this backend keeps in it.
     fn open(&self, driver: &Driver) -> Result<Primary> {
         let mut context = ContextHandle::NULL;
-        // SAFETY: D1; the pointer is writable, and the driver gave the ordinal.
+        // SAFETY: DR1; the pointer is writable, and the driver gave the ordinal.
         let code = unsafe { (driver.cuDevicePrimaryCtxRetain)(&raw mut context, self.ordinal) };
         self.check(driver, "cuDevicePrimaryCtxRetain", code)?;
         self.platform.entry.wait_at_exit(Loaded::CudaContext);
-        // SAFETY: D1; the context was just retained.
+        // SAFETY: DR1; the context was just retained.
         self.check(driver, "cuCtxPushCurrent", unsafe { (driver.cuCtxPushCurrent_v2)(context) })?;
         let opened = self.relax(driver).and_then(|mode| {
             let opened = self.open_current(driver, context);
@@ -202,7 +202,7 @@ impl CudaDevice {
 
     fn open_current(&self, driver: &Driver, context: ContextHandle) -> Result<Primary> {
         let mut allocations = Stream::NULL;
-        // SAFETY: D1; the pointer is writable, and the context is current.
+        // SAFETY: DR1; the pointer is writable, and the context is current.
         let code = unsafe { (driver.cuStreamCreate)(&raw mut allocations, STREAM_NON_BLOCKING) };
         self.check(driver, "cuStreamCreate", code)?;
         let has_pools = driver.attribute(Attribute::MEMORY_POOLS_SUPPORTED, self.ordinal) != 0;
@@ -214,13 +214,13 @@ impl CudaDevice {
     fn create_pool(&self, driver: &Driver) -> Result<MemoryPool> {
         let mut pool = MemoryPool::NULL;
         let properties = PoolProperties::of_device(self.ordinal);
-        // SAFETY: D1; the pointers lead to a writable handle and to properties, which the driver copies.
+        // SAFETY: DR1; the pointers lead to a writable handle and to properties, which the driver copies.
         let code = unsafe { (driver.cuMemPoolCreate)(&raw mut pool, &raw const properties) };
         self.check(driver, "cuMemPoolCreate", code)?;
         // The pool gives memory back when it is trimmed, not at each synchronisation.
         let mut threshold = u64::MAX;
         let value = (&raw mut threshold).cast();
-        // SAFETY: D1; the pool is live, and the value of this attribute is a `u64`.
+        // SAFETY: DR1; the pool is live, and the value of this attribute is a `u64`.
         let code = unsafe { (driver.cuMemPoolSetAttribute)(pool, POOL_RELEASE_THRESHOLD, value) };
         self.check(driver, "cuMemPoolSetAttribute", code)?;
         Ok(pool)
@@ -240,7 +240,7 @@ impl CudaDevice {
         }
         drop(unused);
         if let Ok(current) = self.enter() {
-            // SAFETY: D1; our own event, used no more. The driver destroys a pending one when it is complete.
+            // SAFETY: DR1; our own event, used no more. The driver destroys a pending one when it is complete.
             let _ = unsafe { (current.cuEventDestroy_v2)(event) };
         }
     }
@@ -248,7 +248,7 @@ impl CudaDevice {
     pub(super) fn can_access(&self, peer: &Self) -> bool {
         let Ok(driver) = self.platform.entry.enter() else { return false };
         let mut can = 0;
-        // SAFETY: D1; the pointer is writable, and the driver gave the ordinals.
+        // SAFETY: DR1; the pointer is writable, and the driver gave the ordinals.
         let code = unsafe { (driver.cuDeviceCanAccessPeer)(&raw mut can, self.ordinal, peer.ordinal) };
         code == Code::SUCCESS && can != 0
     }
@@ -258,10 +258,10 @@ impl CudaDevice {
         let context = peer.enter()?.context();
         let current = self.enter()?;
         let code = if enabled {
-            // SAFETY: D1; P1 of the peer; the flags must be 0.
+            // SAFETY: DR1; PC1 of the peer; the flags must be 0.
             unsafe { (current.cuCtxEnablePeerAccess)(context, 0) }
         } else {
-            // SAFETY: D1; P1 of the peer.
+            // SAFETY: DR1; PC1 of the peer.
             unsafe { (current.cuCtxDisablePeerAccess)(context) }
         };
         // Another library may have changed the access of the contexts before.
@@ -283,7 +283,7 @@ impl CudaDevice {
         let Some(pool) = current.pool() else { return Ok(()) };
         let flags = if enabled { READ_WRITE } else { 0 };
         let access = PoolAccess { location: Location::device(self.ordinal), flags };
-        // SAFETY: D1; the pool is never destroyed, and the driver copies the one description.
+        // SAFETY: DR1; the pool is never destroyed, and the driver copies the one description.
         let code = unsafe { (current.cuMemPoolSetAccess)(pool, &raw const access, 1) };
         current.check("cuMemPoolSetAccess", code)
     }
@@ -335,7 +335,7 @@ impl Current<'_> {
         }
         let mut event = EventHandle::NULL;
         let flags = if has_times { 0 } else { EVENT_DISABLE_TIMING };
-        // SAFETY: D1; the pointer is writable, and the context is current.
+        // SAFETY: DR1; the pointer is writable, and the context is current.
         self.check("cuEventCreate", unsafe { (self.cuEventCreate)(&raw mut event, flags) })?;
         Ok(event)
     }
@@ -374,13 +374,13 @@ impl Drop for Current<'_> {
 
 /// Gives the thread its former mode back.
 fn restore(driver: &Driver, mut mode: c_int) {
-    // SAFETY: D1; the pointer is writable and leads to a mode that the driver gave.
+    // SAFETY: DR1; the pointer is writable and leads to a mode that the driver gave.
     let _ = unsafe { (driver.cuThreadExchangeStreamCaptureMode)(&raw mut mode) };
 }
 
 /// Gives the thread the context back that it had before a push.
 fn pop(driver: &Driver) {
     let mut popped = ContextHandle::NULL;
-    // SAFETY: D1; the pointer is writable. A failure means that the stack is empty, so that nothing is left to do.
+    // SAFETY: DR1; the pointer is writable. A failure means that the stack is empty, so that nothing is left to do.
     let _ = unsafe { (driver.cuCtxPopCurrent_v2)(&raw mut popped) };
 }

@@ -25,6 +25,7 @@ pub(super) type Address = u64;
 macro_rules! handles {
     ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {$(
         $(#[$doc])*
+        // Invariant DT1: a token, which the functions of the driver take on any thread: "all CUDA driver API functions are thread-safe".
         #[repr(transparent)]
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(super) struct $name(pub(super) *mut c_void);
@@ -33,9 +34,9 @@ macro_rules! handles {
             pub(super) const NULL: Self = Self(std::ptr::null_mut());
         }
 
-        // SAFETY: a token of the driver, whose functions take it on any thread ("all CUDA driver API functions are thread-safe").
+        // SAFETY: DT1.
         unsafe impl Send for $name {}
-        // SAFETY: shared access only copies the token.
+        // SAFETY: DT1; shared access only copies the token.
         unsafe impl Sync for $name {}
     )+};
 }
@@ -280,7 +281,7 @@ macro_rules! functions {
         pub(super) struct Driver {
             $($(#[$doc])* pub(super) $name: unsafe extern "C" fn($($type),*) -> Code,)+
             $($(#[$new_doc])* pub(super) $new: Option<unsafe extern "C" fn($($new_type),*) -> Code>,)+
-            // Invariant D1: the library that the pointers lead into; it is never unloaded.
+            // Invariant DR1: the library that the pointers lead into; it is never unloaded. Its functions do what `cuda.h` says.
             _library: std::mem::ManuallyDrop<Library>,
         }
 
@@ -293,7 +294,7 @@ macro_rules! functions {
             /// # Errors
             /// Both of [`LoadError`].
             pub(super) unsafe fn load(library: &OsStr) -> Result<Self, LoadError> {
-                // SAFETY: the initialisers of the driver's library, which the machine's owner installed (1).
+                // SAFETY: the initialisers of the driver's library, which the machine's owner installed (promise 1).
                 let library = unsafe { Library::new(library) };
                 let library = library.map_err(|error| LoadError::not_found(&error))?;
                 Ok(Self {
@@ -419,12 +420,12 @@ impl Driver {
     pub(super) fn describe(&self, code: Code) -> (String, String) {
         let text = |function: unsafe extern "C" fn(Code, *mut *const c_char) -> Code| {
             let mut text = std::ptr::null();
-            // SAFETY: D1; the pointer is writable. The driver sets it to a text that it keeps, or to null for an unknown code.
+            // SAFETY: DR1; the pointer is writable. The driver sets it to a text that it keeps, or to null for an unknown code.
             let _ = unsafe { function(code, &raw mut text) };
             if text.is_null() {
                 return format!("CUresult {}", code.0);
             }
-            // SAFETY: not null, so a text that the driver keeps.
+            // SAFETY: DR1; not null, so a text that the driver keeps.
             unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
         };
         (text(self.cuGetErrorName), text(self.cuGetErrorString))

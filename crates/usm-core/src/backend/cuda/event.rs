@@ -20,7 +20,7 @@ const RECORDED: &str = "the operation was recorded in the graph, and runs when t
 #[derive(Debug)]
 pub(super) struct CudaEvent {
     device: Arc<CudaDevice>,
-    /// Invariant E1: an event that was recorded behind the operation; nobody else records it before this value returns it.
+    /// Invariant CE1: an event that was recorded behind the operation; nobody else records it before this value returns it.
     end: EventHandle,
     started: Option<Started>,
     is_complete: AtomicBool,
@@ -32,7 +32,7 @@ pub(super) struct CudaEvent {
 #[derive(Debug)]
 pub(super) struct Started {
     clock: Arc<Clock>,
-    /// E1, recorded before the operation.
+    /// CE1, recorded before the operation.
     event: EventHandle,
     /// Since the start of the clock, by the host.
     submit_ns: u64,
@@ -42,7 +42,7 @@ pub(super) struct Started {
 #[derive(Debug)]
 pub(super) struct Clock {
     device: Arc<CudaDevice>,
-    /// E1, complete.
+    /// CE1, complete.
     event: EventHandle,
     /// When the event was found complete, by the clock of the host.
     start: Instant,
@@ -87,7 +87,7 @@ impl CudaEvent {
         if self.is_complete.load(Ordering::Acquire) || self.is_permit() {
             return Ok(());
         }
-        // SAFETY: D1; E1; the flags must be 0. The driver takes an event of another context.
+        // SAFETY: DR1; CE1; the flags must be 0. The driver takes an event of another context.
         let code = unsafe { (current.cuStreamWaitEvent)(stream, self.end, 0) };
         if code == Code::SUCCESS || ptr::eq(current.device(), &raw const *self.device) {
             return current.check("cuStreamWaitEvent", code);
@@ -110,7 +110,7 @@ impl CudaEvent {
             return Err(refused(RECORDED));
         }
         let current = self.device.enter_to_wait()?;
-        // SAFETY: D1; E1.
+        // SAFETY: DR1; CE1.
         let code = unsafe { (current.cuEventSynchronize)(self.end) };
         let waited = current.check("cuEventSynchronize", code);
         if waited.is_err() {
@@ -157,7 +157,7 @@ impl CudaEvent {
     }
 
     fn query(&self, current: &Current<'_>) -> Code {
-        // SAFETY: D1; E1.
+        // SAFETY: DR1; CE1.
         unsafe { (current.cuEventQuery)(self.end) }
     }
 
@@ -197,7 +197,7 @@ impl Clock {
     pub(super) fn new(device: &Arc<CudaDevice>, stream: Stream) -> Result<Self> {
         let current = device.enter()?;
         let event = record(&current, stream, true)?;
-        // SAFETY: D1; just recorded.
+        // SAFETY: DR1; just recorded.
         let code = unsafe { (current.cuEventSynchronize)(event) };
         let clock = Self { device: Arc::clone(device), event, start: Instant::now() };
         current.check("cuEventSynchronize", code)?;
@@ -214,7 +214,7 @@ impl Drop for Clock {
 /// An event behind all that was submitted to a stream.
 fn record(current: &Current<'_>, stream: Stream, has_times: bool) -> Result<EventHandle> {
     let event = current.take_event(has_times)?;
-    // SAFETY: D1; an event that no operation uses, and a stream of the current context.
+    // SAFETY: DR1; an event that no operation uses, and a stream of the current context.
     let code = unsafe { (current.cuEventRecord)(event, stream) };
     if let Err(error) = current.check("cuEventRecord", code) {
         current.device().return_event(event, has_times);
@@ -226,7 +226,7 @@ fn record(current: &Current<'_>, stream: Stream, has_times: bool) -> Result<Even
 /// The time between two complete events; the driver has a resolution of about half a microsecond.
 fn elapsed_ns(current: &Current<'_>, start: EventHandle, end: EventHandle) -> Result<u64> {
     let mut milliseconds = 0.0_f32;
-    // SAFETY: D1; the pointer is writable; both were recorded with times (E1).
+    // SAFETY: DR1; the pointer is writable; both were recorded with times (CE1).
     let code = unsafe { (current.cuEventElapsedTime)(&raw mut milliseconds, start, end) };
     current.check("cuEventElapsedTime", code)?;
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the cast saturates")]

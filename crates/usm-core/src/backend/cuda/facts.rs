@@ -82,13 +82,13 @@ pub(super) fn device_info(device: &CudaDevice) -> DeviceInfo {
 }
 
 fn name(driver: &Driver, device: &CudaDevice) -> String {
-    // SAFETY: D1; `text` passes a writable buffer with its length.
+    // SAFETY: DR1; `text` passes a writable buffer with its length.
     text(|buffer, len| unsafe { (driver.cuDeviceGetName)(buffer, len, device.ordinal) })
 }
 
 /// Domain, bus and device.
 fn pci(driver: &Driver, device: &CudaDevice) -> String {
-    // SAFETY: D1; `text` passes a writable buffer with its length.
+    // SAFETY: DR1; `text` passes a writable buffer with its length.
     text(|buffer, len| unsafe { (driver.cuDeviceGetPCIBusId)(buffer, len, device.ordinal) })
 }
 
@@ -104,7 +104,7 @@ fn text(get: impl FnOnce(*mut c_char, i32) -> Code) -> String {
 
 fn total_memory(driver: &Driver, device: &CudaDevice) -> u64 {
     let mut bytes = 0;
-    // SAFETY: D1; the pointer is writable.
+    // SAFETY: DR1; the pointer is writable.
     match unsafe { (driver.cuDeviceTotalMem_v2)(&raw mut bytes, device.ordinal) } {
         Code::SUCCESS => bytes as u64,
         _ => 0,

@@ -72,7 +72,7 @@ pub(super) unsafe fn fill(
         return Ok(());
     }
     if !address.is_multiple_of(period.len() as u64) {
-        // SAFETY: the caller's promises.
+        // SAFETY: the caller's promises 1 and 2.
         return unsafe { doubling(current, stream, address, period, len_bytes) };
     }
     let word = |bytes: [u8; 8]| u64::from_ne_bytes(bytes);
@@ -80,35 +80,35 @@ pub(super) unsafe fn fill(
     if is_near && len_bytes <= SMALL_BYTES && is_whole && matches!(period.len(), 1 | 2 | 4) {
         let mut bytes = [0; 8];
         bytes.chunks_exact_mut(period.len()).for_each(|place| place.copy_from_slice(period));
-        // SAFETY: the caller's promises; address and length are multiples of 8.
+        // SAFETY: the caller's promises 1 and 2; address and length are multiples of 8.
         return unsafe { by_kernel(current, stream, address, [word(bytes); 2], len_bytes) };
     }
     match *period {
         [value] => {
-            // SAFETY: D1; the caller's promises.
+            // SAFETY: DR1; the caller's promises.
             let code = unsafe { (current.cuMemsetD8Async)(address, value, count, stream) };
             current.check("cuMemsetD8Async", code)
         }
         [a, b] => {
-            // SAFETY: D1; the caller's promises; the address is a multiple of 2.
+            // SAFETY: DR1; the caller's promises; the address is a multiple of 2.
             let code =
                 unsafe { (current.cuMemsetD16Async)(address, u16::from_ne_bytes([a, b]), count, stream) };
             current.check("cuMemsetD16Async", code)
         }
         [a, b, c, d] => {
             let value = u32::from_ne_bytes([a, b, c, d]);
-            // SAFETY: D1; the caller's promises; the address is a multiple of 4.
+            // SAFETY: DR1; the caller's promises; the address is a multiple of 4.
             let code = unsafe { (current.cuMemsetD32Async)(address, value, count, stream) };
             current.check("cuMemsetD32Async", code)
         }
         _ => match period.as_chunks() {
-            // SAFETY: the caller's promises; the address is a multiple of the pattern.
+            // SAFETY: the caller's promises 1 and 2; the address is a multiple of the pattern.
             ([one], []) => unsafe { by_kernel(current, stream, address, [word(*one); 2], len_bytes) },
             ([low, high], []) => {
-                // SAFETY: the caller's promises; the address is a multiple of the pattern.
+                // SAFETY: the caller's promises 1 and 2; the address is a multiple of the pattern.
                 unsafe { by_kernel(current, stream, address, [word(*low), word(*high)], len_bytes) }
             }
-            // SAFETY: the caller's promises.
+            // SAFETY: the caller's promises 1 and 2.
             _ => unsafe { doubling(current, stream, address, period, len_bytes) },
         },
     }
@@ -142,7 +142,7 @@ unsafe fn by_kernel(
     let mut values = [first, vectors, a, b, head, tail];
     let mut arguments = values.each_mut().map(|value| std::ptr::from_mut(value).cast());
     let function = current.fill_kernel(|| load_kernel(current))?;
-    // SAFETY: D1; six arguments of the type that the kernel declares, which the call copies; all stores are within the range, which is
+    // SAFETY: DR1; six arguments of the type that the kernel declares, which the call copies; all stores are within the range, which is
     // valid for them (1).
     let code = unsafe {
         (current.cuLaunchKernel)(
@@ -174,14 +174,14 @@ unsafe fn doubling(
     len_bytes: usize,
 ) -> Result<()> {
     for (to, &value) in (address..).zip(pattern) {
-        // SAFETY: D1; a byte of the range (1).
+        // SAFETY: DR1; a byte of the range (1).
         let code = unsafe { (current.cuMemsetD8Async)(to, value, 1, stream) };
         current.check("cuMemsetD8Async", code)?;
     }
     let mut done = pattern.len();
     while done < len_bytes {
         let step = done.min(len_bytes - done);
-        // SAFETY: D1; both parts are in the range (1) and do not overlap.
+        // SAFETY: DR1; both parts are in the range (1) and do not overlap.
         let code = unsafe { (current.cuMemcpyAsync)(address + done as u64, address, step, stream) };
         current.check("cuMemcpyAsync", code)?;
         done += step;
@@ -192,11 +192,11 @@ unsafe fn doubling(
 /// Lets the driver compile the kernel for the current device.
 fn load_kernel(current: &Current<'_>) -> Result<Function> {
     let mut module = Module::NULL;
-    // SAFETY: D1; the pointer is writable, and the text ends with a byte of 0.
+    // SAFETY: DR1; the pointer is writable, and the text ends with a byte of 0.
     let code = unsafe { (current.cuModuleLoadData)(&raw mut module, KERNEL.as_ptr().cast()) };
     current.check("cuModuleLoadData", code)?;
     let mut function = Function::NULL;
-    // SAFETY: D1; the pointer is writable, the module was just loaded and stays, and the name ends with a byte of 0.
+    // SAFETY: DR1; the pointer is writable, the module was just loaded and stays, and the name ends with a byte of 0.
     let code = unsafe { (current.cuModuleGetFunction)(&raw mut function, module, c"usm_fill".as_ptr()) };
     current.check("cuModuleGetFunction", code)?;
     Ok(function)

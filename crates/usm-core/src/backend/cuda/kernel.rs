@@ -31,7 +31,7 @@ const FEW_ARGUMENTS: usize = 64;
 #[derive(Debug)]
 pub(super) struct CudaBundle {
     device: Arc<CudaDevice>,
-    /// Invariant M1: a module of the device's primary context, live as long as this value.
+    /// Invariant CM1: a module of the device's primary context, live as long as this value.
     module: Module,
     /// Only for a driver that does not report the parameters of a function.
     text: Option<CString>,
@@ -56,7 +56,7 @@ impl CudaBundle {
         values.extend([log.as_mut_ptr().cast(), number(LOG_BYTES)]);
         let current = device.enter()?;
         let (mut module, count) = (Module::NULL, u32::try_from(names.len()).unwrap_or(0));
-        // SAFETY: D1; the pointer is writable; the text ends with a byte of 0, and machine code knows its length; as many values as options, each as the option demands, and
+        // SAFETY: DR1; the pointer is writable; the text ends with a byte of 0, and machine code knows its length; as many values as options, each as the option demands, and
         // the log's length is that of its buffer.
         let loaded = unsafe {
             (current.cuModuleLoadDataEx)(&raw mut module, image, count, names.as_ptr(), values.as_ptr())
@@ -78,7 +78,7 @@ impl Drop for CudaBundle {
     fn drop(&mut self) {
         // Elsewhere the module is not this process's any more; the memory of a lost device is gone.
         let Ok(current) = self.device.enter() else { return };
-        // SAFETY: D1; M1, used no more: the kernels of the module are complete (promise 2 of `Backend::release`).
+        // SAFETY: DR1; CM1, used no more: the kernels of the module are complete (promise 2 of `Backend::release`).
         let code = unsafe { (current.cuModuleUnload)(self.module) };
         // The caller cannot do anything about a failure; a lost device is remembered.
         let _ = current.check("cuModuleUnload", code);
@@ -118,7 +118,7 @@ pub(super) struct CudaKernel {
     /// Keeps the module.
     bundle: Arc<CudaBundle>,
     name: CString,
-    /// Invariant M2: a function of the bundle's module, which lives as long as this value.
+    /// Invariant CK1: a function of the bundle's module, which lives as long as this value.
     function: Function,
     /// Size of each parameter, in bytes.
     parameters: Vec<usize>,
@@ -133,7 +133,7 @@ impl CudaKernel {
         }
         let current = bundle.device.enter()?;
         let mut function = Function::NULL;
-        // SAFETY: D1; M1; the pointer is writable, and the name ends with a byte of 0.
+        // SAFETY: DR1; CM1; the pointer is writable, and the name ends with a byte of 0.
         let code = unsafe { (current.cuModuleGetFunction)(&raw mut function, bundle.module, name.as_ptr()) };
         if code == Code::NOT_FOUND {
             return Ok(None);
@@ -214,7 +214,7 @@ fn parameters(
     let mut parameters = Vec::new();
     loop {
         let (mut offset, mut len_bytes) = (0, 0);
-        // SAFETY: D1; the pointers are writable, and the function was just found.
+        // SAFETY: DR1; the pointers are writable, and the function was just found.
         match unsafe { get(function, parameters.len(), &raw mut offset, &raw mut len_bytes) } {
             Code::INVALID_VALUE => return Ok(parameters),
             code => current.check("cuFuncGetParamInfo", code)?,
@@ -229,7 +229,7 @@ fn function_attribute(
     attribute: FunctionAttribute,
 ) -> Result<usize> {
     let mut value: c_int = 0;
-    // SAFETY: D1; the pointer is writable, and the function was just found.
+    // SAFETY: DR1; the pointer is writable, and the function was just found.
     let code = unsafe { (current.cuFuncGetAttribute)(&raw mut value, attribute, function) };
     current.check("cuFuncGetAttribute", code)?;
     Ok(usize::try_from(value).unwrap_or(0))
@@ -246,7 +246,7 @@ pub(super) unsafe fn submit(
 ) -> Result<RawEvent> {
     // SAFETY: O1: the handle is live (1).
     let kernel = unsafe { CudaKernel::get(kernel) };
-    let Shape { blocks, threads } = Shape::new(range, kernel.info.work_group_size)?;
+    let LaunchShape { blocks, threads } = LaunchShape::new(range, kernel.info.work_group_size)?;
     let has_local = kernel.check(arguments)?;
     let (placed, shared_bytes) = if has_local { with_offsets(arguments) } else { (Vec::new(), 0) };
     let arguments = if has_local { &placed } else { arguments };
@@ -265,7 +265,7 @@ pub(super) unsafe fn submit(
         if let Some(capture) = queue.capture(current)? {
             capture.keep(current, Box::new(Arc::clone(&kernel.bundle)))?;
         }
-        // SAFETY: D1; Q1; M2; as many pointers as parameters, each to the 8 bytes of an argument, of which the call copies as many as the
+        // SAFETY: DR1; CQ1; CK1; as many pointers as parameters, each to the 8 bytes of an argument, of which the call copies as many as the
         // parameter has; the kernel's behaviour is defined, and its memory stays valid until the event is complete (1).
         let code = unsafe {
             (current.cuLaunchKernel)(
@@ -290,12 +290,12 @@ pub(super) unsafe fn submit(
 
 /// Blocks of a grid and threads of a block, along x, y and z.
 #[derive(Debug, PartialEq, Eq)]
-struct Shape {
+struct LaunchShape {
     blocks: [u32; 3],
     threads: [u32; 3],
 }
 
-impl Shape {
+impl LaunchShape {
     /// The last dimension of a range is x.
     fn new(range: &ExecutionRange, max_threads: usize) -> Result<Self> {
         let global = xyz(&range.global());
@@ -350,11 +350,11 @@ fn threads_of(global: [usize; 3], max_threads: usize) -> [usize; 3] {
 
 #[cfg(test)]
 mod tests {
-    use super::{Shape, jit_options};
+    use super::{LaunchShape, jit_options};
     use crate::{ExecutionRange, NdRange};
 
     fn shape(range: impl Into<ExecutionRange>) -> ([u32; 3], [u32; 3]) {
-        let Shape { blocks, threads } = Shape::new(&range.into(), 1024).unwrap();
+        let LaunchShape { blocks, threads } = LaunchShape::new(&range.into(), 1024).unwrap();
         (blocks, threads)
     }
 
@@ -371,7 +371,7 @@ mod tests {
         assert_eq!(shape(1009), ([1009, 1, 1], [1, 1, 1]));
         assert_eq!(shape([512, 6, 32]), ([1, 1, 512], [32, 6, 1]));
         assert_eq!(shape([7, 1, 8]), ([1, 1, 1], [8, 1, 7]));
-        let small = Shape::new(&1024.into(), 96).unwrap();
+        let small = LaunchShape::new(&1024.into(), 96).unwrap();
         assert_eq!(small.threads, [64, 1, 1]);
     }
 
@@ -384,7 +384,7 @@ mod tests {
             (NdRange::new([128, 1, 1], [128, 1, 1]).into(), "of at most 64 work-items"),
         ];
         for (range, reason) in refused {
-            let error = Shape::new(&range, 1024).unwrap_err().to_string();
+            let error = LaunchShape::new(&range, 1024).unwrap_err().to_string();
             assert!(error.contains(reason) && error.contains(&range.to_string()), "{error}");
         }
         assert_eq!(shape([65_535 * 2, 1]).0, [1, 65_535 * 2 / 255, 1], "more than one thread along y");

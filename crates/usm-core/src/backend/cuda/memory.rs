@@ -24,7 +24,7 @@ fn pointer(address: Address) -> Option<NonNull<u8>> {
 
 fn allocate_managed(current: &Current<'_>, len_bytes: usize) -> Option<Address> {
     let mut address = 0;
-    // SAFETY: D1; the pointer is writable, and the context is current.
+    // SAFETY: DR1; the pointer is writable, and the context is current.
     let code = unsafe { (current.cuMemAllocManaged)(&raw mut address, len_bytes, ATTACH_GLOBAL) };
     current.check("cuMemAllocManaged", code).ok()?;
     Some(address)
@@ -33,20 +33,20 @@ fn allocate_managed(current: &Current<'_>, len_bytes: usize) -> Option<Address> 
 fn allocate_on_device(current: &Current<'_>, len_bytes: usize) -> Option<Address> {
     let mut address = 0;
     let Some(pool) = current.pool() else {
-        // SAFETY: D1; the pointer is writable, and the context is current.
+        // SAFETY: DR1; the pointer is writable, and the context is current.
         let code = unsafe { (current.cuMemAlloc_v2)(&raw mut address, len_bytes) };
         current.check("cuMemAlloc", code).ok()?;
         return Some(address);
     };
     let stream = current.allocations();
-    // SAFETY: D1; the pointer is writable; pool and stream live as long as the process.
+    // SAFETY: DR1; the pointer is writable; pool and stream live as long as the process.
     let code = unsafe { (current.cuMemAllocFromPoolAsync)(&raw mut address, len_bytes, pool, stream) };
     current.check("cuMemAllocFromPoolAsync", code).ok()?;
     // Any queue may use the memory at once, so the allocation must be complete.
-    // SAFETY: D1; the stream lives as long as the process.
+    // SAFETY: DR1; the stream lives as long as the process.
     let code = unsafe { (current.cuStreamSynchronize)(stream) };
     if current.check("cuStreamSynchronize", code).is_err() {
-        // SAFETY: D1; the block that was just allocated, which nobody knows.
+        // SAFETY: DR1; the block that was just allocated, which nobody knows.
         let _ = unsafe { (current.cuMemFreeAsync)(address, stream) };
         return None;
     }
@@ -67,9 +67,9 @@ pub(super) fn trim(device: &CudaDevice, kind: UsmKind) -> bool {
 fn trim_pool(current: &Current<'_>) -> bool {
     let Some(pool) = current.pool() else { return false };
     // Blocks whose free is not complete would stay.
-    // SAFETY: D1; the stream lives as long as the process.
+    // SAFETY: DR1; the stream lives as long as the process.
     let _ = unsafe { (current.cuStreamSynchronize)(current.allocations()) };
-    // SAFETY: D1; the pool lives as long as the process.
+    // SAFETY: DR1; the pool lives as long as the process.
     let code = unsafe { (current.cuMemPoolTrimTo)(pool, 0) };
     code == Code::SUCCESS
 }
@@ -95,10 +95,10 @@ pub(super) unsafe fn free(context: &CudaContext, block: NonNull<u8>) {
     let kind = found.map(|found| found.kind);
     let (call, code) = match current.pool() {
         Some(_) if kind == Some(UsmKind::Device) => {
-            // SAFETY: D1; a block of the pool (1), which no operation uses (2), so that the next allocation on this stream may have it.
+            // SAFETY: DR1; a block of the pool (1), which no operation uses (2), so that the next allocation on this stream may have it.
             ("cuMemFreeAsync", unsafe { (current.cuMemFreeAsync)(address as Address, current.allocations()) })
         }
-        // SAFETY: D1; from `cuMemAlloc` or `cuMemAllocManaged` (1).
+        // SAFETY: DR1; from `cuMemAlloc` or `cuMemAllocManaged` (1).
         _ => ("cuMemFree", unsafe { (current.cuMemFree_v2)(address as Address) }),
     };
     // The caller cannot do anything about a failure; a lost device is remembered.
@@ -109,7 +109,7 @@ pub(super) unsafe fn free(context: &CudaContext, block: NonNull<u8>) {
 pub(super) fn figures(device: &CudaDevice) -> Option<MemoryFigures> {
     let current = device.enter().ok()?;
     let (mut free_bytes, mut total_bytes) = (0, 0);
-    // SAFETY: D1; the pointers are writable, and the context is current.
+    // SAFETY: DR1; the pointers are writable, and the context is current.
     let code = unsafe { (current.cuMemGetInfo_v2)(&raw mut free_bytes, &raw mut total_bytes) };
     (code == Code::SUCCESS)
         .then_some(MemoryFigures { free_bytes: free_bytes as u64, total_bytes: total_bytes as u64 })

@@ -132,21 +132,21 @@ impl CudaBackend {
 fn start(entry: &Entry<Driver>) -> Result<(i32, Vec<Ordinal>)> {
     let driver = entry.enter()?;
     let mut version = 0;
-    // SAFETY: D1; the pointer is writable.
+    // SAFETY: DR1; the pointer is writable.
     driver.check("cuDriverGetVersion", unsafe { (driver.cuDriverGetVersion)(&raw mut version) })?;
-    // SAFETY: D1; the flags must be 0.
+    // SAFETY: DR1; the flags must be 0.
     let initialised = unsafe { (driver.cuInit)(0) };
     if initialised == Code::NO_DEVICE {
         return Ok((version, Vec::new()));
     }
     driver.check("cuInit", initialised)?;
     let mut count = 0;
-    // SAFETY: D1; the pointer is writable.
+    // SAFETY: DR1; the pointer is writable.
     driver.check("cuDeviceGetCount", unsafe { (driver.cuDeviceGetCount)(&raw mut count) })?;
     let mut devices = Vec::new();
     for number in 0..count {
         let mut device = 0;
-        // SAFETY: D1; the pointer is writable, and the number is less than the count.
+        // SAFETY: DR1; the pointer is writable, and the number is less than the count.
         driver.check("cuDeviceGet", unsafe { (driver.cuDeviceGet)(&raw mut device, number) })?;
         if driver.attribute(Attribute::UNIFIED_ADDRESSING, device) != 0 {
             devices.push(device);
@@ -170,7 +170,7 @@ impl Driver {
     /// An attribute of a device; 0 where the driver does not know it.
     fn attribute(&self, attribute: Attribute, ordinal: i32) -> i32 {
         let mut value = 0;
-        // SAFETY: D1; the pointer is writable. The driver refuses attributes and devices that it does not know.
+        // SAFETY: DR1; the pointer is writable. The driver refuses attributes and devices that it does not know.
         match unsafe { (self.cuDeviceGetAttribute)(&raw mut value, attribute, ordinal) } {
             Code::SUCCESS => value,
             _ => 0,
@@ -261,7 +261,7 @@ unsafe impl Backend for CudaBackend {
 
     unsafe fn create_context(&self, devices: &[RawDevice]) -> Result<RawContext> {
         let clone = |&raw| {
-            // SAFETY: the handles are live.
+            // SAFETY: O1: the handles are live.
             unsafe { CudaDevice::clone_raw(raw) }
         };
         Ok(CudaContext::into_raw(Arc::new(CudaContext::over(devices.iter().map(clone).collect()))))

@@ -24,11 +24,11 @@ struct Blocks {
     live: BTreeMap<usize, (usize, usize)>,
     /// First address and pinned length of freed blocks. The newest is the last.
     ///
-    /// Invariant B1: pinned, and used by nobody.
+    /// Invariant PB1: pinned, and used by nobody.
     kept: Vec<(NonNull<u8>, usize)>,
 }
 
-// SAFETY: B1: the blocks in the list are this value's alone, and any thread may free them.
+// SAFETY: PB1: the blocks in the list are this value's alone, and any thread may free them.
 unsafe impl Send for Blocks {}
 
 impl PinnedBlocks {
@@ -61,7 +61,7 @@ impl PinnedBlocks {
             unpin(driver, block);
             return true;
         }
-        blocks.kept.push((block, pinned_bytes)); // B1 (1)
+        blocks.kept.push((block, pinned_bytes)); // PB1 (1)
         drop(blocks);
         self.release(driver, max_kept_bytes());
         true
@@ -128,13 +128,13 @@ fn max_kept_bytes() -> usize {
 
 fn pin(driver: &Driver, len_bytes: usize) -> Option<NonNull<u8>> {
     let mut pointer = std::ptr::null_mut();
-    // SAFETY: D1; the pointer is writable. The caller has made a context current.
+    // SAFETY: DR1; the pointer is writable. The caller has made a context current.
     let code = unsafe { (driver.cuMemHostAlloc)(&raw mut pointer, len_bytes, HOSTALLOC_PORTABLE_MAPPED) };
     if code == Code::SUCCESS { NonNull::new(pointer.cast()) } else { None }
 }
 
 fn unpin(driver: &Driver, block: NonNull<u8>) {
-    // SAFETY: D1; from `cuMemHostAlloc`, and used by nobody (B1). The driver keeps memory that it cannot free.
+    // SAFETY: DR1; from `cuMemHostAlloc`, and used by nobody (PB1). The driver keeps memory that it cannot free.
     let _ = unsafe { (driver.cuMemFreeHost)(block.as_ptr().cast()) };
 }
 

@@ -17,7 +17,7 @@ pub(super) struct CudaQueue {
     pub(super) context: Arc<CudaContext>,
     pub(super) device: Arc<CudaDevice>,
     pub(super) properties: QueueProperties,
-    /// Invariant Q1: a stream of the device's primary context, live as long as this value.
+    /// Invariant CQ1: a stream of the device's primary context, live as long as this value.
     pub(super) stream: Stream,
     /// Whether the stream is destroyed with this value.
     is_owned: bool,
@@ -36,7 +36,7 @@ impl CudaQueue {
         let stream = {
             let current = device.enter()?;
             let mut stream = Stream::NULL;
-            // SAFETY: D1; the pointer is writable, and the context is current.
+            // SAFETY: DR1; the pointer is writable, and the context is current.
             let code = unsafe { (current.cuStreamCreate)(&raw mut stream, STREAM_NON_BLOCKING) };
             current.check("cuStreamCreate", code)?;
             stream
@@ -97,12 +97,12 @@ impl CudaQueue {
         };
         check_together(self.capture(&current)?, other)?;
         let event = current.take_event(false)?;
-        // SAFETY: D1; an event that no operation uses, and a live stream (1). The driver refuses a stream of another context.
+        // SAFETY: DR1; an event that no operation uses, and a live stream (1). The driver refuses a stream of another context.
         let mut code = unsafe { (current.cuEventRecord)(event, stream) };
         let mut call = "cuEventRecord";
         if code == Code::SUCCESS {
             call = "cuStreamWaitEvent";
-            // SAFETY: D1; Q1; the event that was just recorded; the flags must be 0.
+            // SAFETY: DR1; CQ1; the event that was just recorded; the flags must be 0.
             code = unsafe { (current.cuStreamWaitEvent)(self.stream, event, 0) };
         }
         current.device().return_event(event, false);
@@ -122,12 +122,12 @@ impl CudaQueue {
         }
         let current = self.device.enter().ok()?;
         let mut capture = 0;
-        // SAFETY: D1; Q1; the pointer is writable.
+        // SAFETY: DR1; CQ1; the pointer is writable.
         let code = unsafe { (current.cuStreamIsCapturing)(self.stream, &raw mut capture) };
         if code != Code::SUCCESS || capture != 0 {
             return None;
         }
-        // SAFETY: D1; Q1.
+        // SAFETY: DR1; CQ1.
         match unsafe { (current.cuStreamQuery)(self.stream) } {
             Code::SUCCESS => Some(true),
             Code::NOT_READY => Some(false),
@@ -140,7 +140,7 @@ impl CudaQueue {
         if !self.is_known.load(Ordering::Acquire) {
             return Ok(None);
         }
-        // SAFETY: Q1.
+        // SAFETY: CQ1.
         unsafe { Capture::of(current, self.stream) }
     }
 
@@ -153,7 +153,7 @@ impl CudaQueue {
             return Ok(None);
         }
         let driver = self.device.platform.entry.enter()?;
-        // SAFETY: Q1: a stream of our own.
+        // SAFETY: CQ1: a stream of our own.
         unsafe { Capture::of(&driver, self.stream) }
     }
 
@@ -173,7 +173,7 @@ impl Drop for CudaQueue {
         if self.is_owned
             && let Ok(current) = self.device.enter()
         {
-            // SAFETY: D1; our own stream (Q1), used no more. The driver completes its work first, without a wait here.
+            // SAFETY: DR1; our own stream (CQ1), used no more. The driver completes its work first, without a wait here.
             let _ = unsafe { (current.cuStreamDestroy_v2)(self.stream) };
         }
     }
@@ -185,7 +185,7 @@ impl Drop for CudaQueue {
 /// 1. `stream` is a live `CUstream`, or the number of a default stream.
 unsafe fn check_context(current: &Current<'_>, stream: Stream) -> Result<()> {
     let mut of_stream = ContextHandle::NULL;
-    // SAFETY: D1; the pointer is writable, and the stream is live (1).
+    // SAFETY: DR1; the pointer is writable, and the stream is live (1).
     let code = unsafe { (current.cuStreamGetCtx)(stream, &raw mut of_stream) };
     current.check("cuStreamGetCtx", code)?;
     if of_stream == current.context() {

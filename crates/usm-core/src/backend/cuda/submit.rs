@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::capture::{Capture, NOT_RECORDED, OUTSIDE, refused};
-use super::context::Found;
+use super::context::AddressFacts;
 use super::device::Current;
 use super::driver::{Address, Code, ContextHandle};
 use super::event::{CudaEvent, Started};
@@ -50,7 +50,7 @@ pub(super) unsafe fn submit(
         Err(error) if capture.is_some() => Err(error),
         Err(error) => {
             // A part may have been submitted, which must not touch memory after the call has returned.
-            // SAFETY: D1; Q1.
+            // SAFETY: DR1; CQ1.
             let code = unsafe { (current.cuStreamSynchronize)(queue.stream) };
             // Nothing runs in a stream that is captured itself.
             let is_over = code == Code::SUCCESS || code.is_of_capture();
@@ -102,7 +102,7 @@ pub(super) unsafe fn memcpy(
             && target.ordinal != source.ordinal
         {
             let [target, source] = [context_of(queue, &target)?, context_of(queue, &source)?];
-            // SAFETY: D1; Q1; P1 of both devices; as below.
+            // SAFETY: DR1; CQ1; PC1 of both devices; as below.
             let code = unsafe {
                 (current.cuMemcpyPeerAsync)(
                     to as Address,
@@ -115,7 +115,7 @@ pub(super) unsafe fn memcpy(
             };
             return current.check("cuMemcpyPeerAsync", code);
         }
-        // SAFETY: D1; Q1; both ranges are valid until the event is complete (the caller's promise 1). The driver knows by the address
+        // SAFETY: DR1; CQ1; both ranges are valid until the event is complete (the caller's promise 1). The driver knows by the address
         // on which device a range is, or that it is host memory.
         let code =
             unsafe { (current.cuMemcpyAsync)(to as Address, from as Address, len_bytes, queue.stream) };
@@ -139,7 +139,7 @@ pub(super) unsafe fn fill(
         let found = check_operand(queue, current, "fill", address, pattern.len().saturating_mul(count))?;
         let is_near =
             found.is_some_and(|found| found.kind == UsmKind::Device && found.ordinal == queue.device.ordinal);
-        // SAFETY: Q1; the range is valid for writing until the event is complete (the caller's promise 1).
+        // SAFETY: CQ1; the range is valid for writing until the event is complete (the caller's promise 1).
         unsafe { fills::fill(current, queue.stream, address as Address, pattern, count, is_near) }
     };
     // SAFETY: the caller's promise 1.
@@ -160,7 +160,7 @@ pub(super) unsafe fn prefetch(
             return Ok(());
         }
         let ordinal = queue.device.ordinal;
-        // SAFETY: D1; Q1; managed memory that stays until the event is complete (the caller's promise 2).
+        // SAFETY: DR1; CQ1; managed memory that stays until the event is complete (the caller's promise 2).
         let code =
             unsafe { (current.cuMemPrefetchAsync)(address as Address, len_bytes, ordinal, queue.stream) };
         current.check("cuMemPrefetchAsync", code)
@@ -187,7 +187,7 @@ pub(super) unsafe fn mem_advise(
         }
         let advices = if advice == 0 { &UNSET_ALL[..] } else { &[advice] };
         for &advice in advices {
-            // SAFETY: D1; managed memory that stays until the event is complete (the caller's promise 2). The driver refuses an advice
+            // SAFETY: DR1; managed memory that stays until the event is complete (the caller's promise 2). The driver refuses an advice
             // that it does not know.
             let code =
                 unsafe { (current.cuMemAdvise)(address as Address, len_bytes, advice, queue.device.ordinal) };
@@ -211,7 +211,7 @@ fn is_shared(current: &Current<'_>, address: usize) -> bool {
 }
 
 /// The primary context of memory of a device of the queue's context.
-fn context_of(queue: &CudaQueue, found: &Found) -> Result<ContextHandle> {
+fn context_of(queue: &CudaQueue, found: &AddressFacts) -> Result<ContextHandle> {
     let device = queue.context.device(found.ordinal).unwrap_or(&queue.device);
     Ok(device.enter()?.context())
 }
@@ -224,7 +224,7 @@ fn check_operand(
     operation: &'static str,
     address: usize,
     len_bytes: usize,
-) -> Result<Option<Found>> {
+) -> Result<Option<AddressFacts>> {
     let Some(found) = current.find(address) else { return Ok(None) };
     if found.kind == UsmKind::Device && queue.context.device(found.ordinal).is_none() {
         return Err(Error::OtherContext {

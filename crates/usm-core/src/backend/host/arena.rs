@@ -13,7 +13,7 @@ const RETAINED_BYTES: usize = 256 * 1024 * 1024;
 
 /// What `free` must know about a block.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Extent {
+pub(super) enum BlockExtent {
     /// A block of a slab.
     Small {
         /// Its size class.
@@ -48,26 +48,30 @@ impl Arena {
     }
 
     /// A block of at least `len_bytes` at a multiple of `align_bytes`, a power of two or 0.
-    pub(super) fn allocate(&mut self, len_bytes: usize, align_bytes: usize) -> Option<(NonNull<u8>, Extent)> {
+    pub(super) fn allocate(
+        &mut self,
+        len_bytes: usize,
+        align_bytes: usize,
+    ) -> Option<(NonNull<u8>, BlockExtent)> {
         let (address, extent) = match classes::for_request(len_bytes, align_bytes) {
-            Some(class) => (self.small_block(class)?, Extent::Small { class }),
+            Some(class) => (self.small_block(class)?, BlockExtent::Small { class }),
             None => {
                 let len_bytes = len_bytes.checked_next_multiple_of(PAGE_BYTES)?;
                 let natural = if len_bytes < HUGE_PAGE_BYTES { PAGE_BYTES } else { HUGE_PAGE_BYTES };
-                (self.pages(len_bytes, natural.max(align_bytes))?, Extent::Pages { len_bytes })
+                (self.pages(len_bytes, natural.max(align_bytes))?, BlockExtent::Pages { len_bytes })
             }
         };
         Some((self.mapping.public(address), extent))
     }
 
     /// Takes a block back.
-    pub(super) fn free(&mut self, address: usize, extent: Extent) {
+    pub(super) fn free(&mut self, address: usize, extent: BlockExtent) {
         match extent {
-            Extent::Small { class } => self.small[class].push(address),
-            Extent::Pages { len_bytes } if self.retained.total() + len_bytes <= RETAINED_BYTES => {
+            BlockExtent::Small { class } => self.small[class].push(address),
+            BlockExtent::Pages { len_bytes } if self.retained.total() + len_bytes <= RETAINED_BYTES => {
                 self.retained.insert(address, len_bytes);
             }
-            Extent::Pages { len_bytes } => {
+            BlockExtent::Pages { len_bytes } => {
                 self.mapping.discard(address, len_bytes);
                 self.empty.insert(address, len_bytes);
             }
@@ -148,7 +152,7 @@ mod tests {
     #[test]
     fn live_blocks_never_overlap() {
         let mut arena = Arena::new(256 * 1024 * 1024).unwrap();
-        let mut live: Vec<(NonNull<u8>, Extent, usize, u8)> = Vec::new();
+        let mut live: Vec<(NonNull<u8>, BlockExtent, usize, u8)> = Vec::new();
         let mut state = 12345_u64;
         for round in 0..4000_u32 {
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);

@@ -7,7 +7,7 @@ use crate::bulk;
 
 /// Memory that a job uses: where its bytes are, and, for USM, the sign that keeps the block from being reused meanwhile.
 #[derive(Debug)]
-pub(super) struct Operand {
+pub(super) struct JobMemory {
     pub(super) bytes: *mut u8,
     pub(super) _in_use: Option<Arc<()>>,
 }
@@ -18,11 +18,11 @@ pub(super) enum Work {
     /// None: a barrier or a hint, of which only the order matters.
     Nothing,
     /// Invariant J1: both ranges of `len_bytes` bytes are valid, for writing and reading, until the job is complete.
-    Copy { dst: Operand, src: Operand, len_bytes: usize },
+    Copy { dst: JobMemory, src: JobMemory, len_bytes: usize },
     /// Invariant J2: the range of `count * len` bytes is valid for writing until the job is complete; `len` is 1 to 16.
-    Fill { dst: Operand, pattern: [u8; 16], len: usize, count: usize },
+    Fill { dst: JobMemory, pattern: [u8; 16], len: usize, count: usize },
     /// Invariant J3: each operand is valid for what the task does with it until the job is complete.
-    Task { memory: Vec<Operand>, len_bytes: usize, task: HostTask },
+    Task { memory: Vec<JobMemory>, len_bytes: usize, task: HostTask },
 }
 
 // SAFETY: J1 to J3 hold on every thread: the submitter promises valid memory until the end, wherever the job runs.

@@ -34,7 +34,7 @@ impl Mapping {
         loop {
             let reserved_bytes = 2 * half + BASE_ALIGN_BYTES;
             let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-            // SAFETY: a new anonymous mapping at an address of the kernel's choice affects no existing memory.
+            // SAFETY: M1: a new anonymous mapping at an address of the kernel's choice affects no existing memory.
             let start = unsafe { libc::mmap(ptr::null_mut(), reserved_bytes, libc::PROT_NONE, flags, -1, 0) };
             if start == libc::MAP_FAILED {
                 if half == SMALLEST_HALF_BYTES {

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-use super::arena::{Arena, Extent};
+use super::arena::{Arena, BlockExtent};
 use super::device::SimulatedDevice;
-use super::job::Operand;
+use super::job::JobMemory;
 use super::queue::HostQueue;
 use crate::{Error, PointerInfo, Result, UsmKind};
 
@@ -17,11 +17,11 @@ const HUGE_PAGE_BYTES: usize = 2 * 1024 * 1024;
 #[derive(Debug)]
 enum Storage {
     Heap,
-    Arena(Extent),
+    Arena(BlockExtent),
 }
 
 #[derive(Debug)]
-struct Block {
+struct LiveBlock {
     len_bytes: usize,
     kind: UsmKind,
     context: u64,
@@ -35,9 +35,9 @@ struct Block {
 #[derive(Debug)]
 pub(super) struct Memory {
     /// Invariant B1: the key is the address of a live block in the storage that the value names.
-    blocks: BTreeMap<usize, Block>,
+    blocks: BTreeMap<usize, LiveBlock>,
     /// Blocks that were freed while jobs used them. Their memory goes back when those are complete: until then nobody else gets it.
-    freed_in_use: Vec<(usize, Block)>,
+    freed_in_use: Vec<(usize, LiveBlock)>,
     /// Reserved at the first device allocation.
     arena: Option<Arena>,
     arena_bytes: usize,
@@ -68,7 +68,7 @@ impl Memory {
             return None;
         };
         let device = Arc::clone(device);
-        let block = Block { len_bytes, kind, context, device, storage, in_use: None };
+        let block = LiveBlock { len_bytes, kind, context, device, storage, in_use: None };
         self.blocks.insert(address.expose_provenance().get(), block);
         Some(address)
     }
@@ -117,7 +117,7 @@ impl Memory {
         }
     }
 
-    fn give_back(&mut self, address: usize, block: Block) {
+    fn give_back(&mut self, address: usize, block: LiveBlock) {
         block.device.unreserve(block.len_bytes as u64);
         match (block.storage, &mut self.arena) {
             // SAFETY: B1: from the C allocator, out of the table, and no job uses it any more.
@@ -138,7 +138,7 @@ impl Memory {
         self.block_at(address, context).map(|(_, block)| Arc::clone(&block.device))
     }
 
-    fn block_at(&self, address: usize, context: u64) -> Option<(usize, &Block)> {
+    fn block_at(&self, address: usize, context: u64) -> Option<(usize, &LiveBlock)> {
         let (&start, block) = self.blocks.range(..=address).next_back()?;
         (block.context == context && address - start < block.len_bytes).then_some((start, block))
     }
@@ -152,11 +152,11 @@ impl Memory {
         len_bytes: usize,
         allows_host: bool,
         queue: &HostQueue,
-    ) -> Result<Operand> {
+    ) -> Result<JobMemory> {
         let start = address.addr();
         let unreachable = || Error::Unreachable { operation, address: start, len_bytes };
         if len_bytes == 0 {
-            return Ok(Operand { bytes: address, _in_use: None });
+            return Ok(JobMemory { bytes: address, _in_use: None });
         }
         let block = self.blocks.range_mut(..=start).next_back();
         let Some((offset, block)) = block
@@ -164,7 +164,7 @@ impl Memory {
             .filter(|(offset, block)| *offset < block.len_bytes)
         else {
             let is_protected = self.arena.as_ref().is_some_and(|arena| arena.contains(start));
-            let host = Operand { bytes: address, _in_use: None };
+            let host = JobMemory { bytes: address, _in_use: None };
             return if allows_host && !is_protected { Ok(host) } else { Err(unreachable()) };
         };
         // Host code reaches the memory: for another context it is host memory, as it is for a SYCL runtime.
@@ -185,11 +185,11 @@ impl Memory {
             _ => Some(address),
         };
         let in_use = Some(Arc::clone(block.in_use.get_or_insert_default()));
-        Ok(Operand { bytes: bytes.ok_or_else(unreachable)?, _in_use: in_use })
+        Ok(JobMemory { bytes: bytes.ok_or_else(unreachable)?, _in_use: in_use })
     }
 }
 
-impl Block {
+impl LiveBlock {
     fn is_in_use(&mut self) -> bool {
         // `get_mut` also makes what the jobs wrote happen before what comes next.
         self.in_use.as_mut().is_some_and(|sign| Arc::get_mut(sign).is_none())
@@ -210,28 +210,31 @@ impl Drop for Memory {
     }
 }
 
+/// A block of the C allocator.
+///
+/// Invariant LC3: the allocator gives aligned memory of the asked length, which is this caller's alone.
 fn allocate_heap(len_bytes: usize, align_bytes: usize) -> Option<NonNull<u8>> {
     // Large blocks start at a huge page, so that the system can use them from the first byte.
     let huge = len_bytes >= 2 * HUGE_PAGE_BYTES;
     let natural = if huge { HUGE_PAGE_BYTES } else { DEFAULT_ALIGN_BYTES };
     let mut block = ptr::null_mut();
-    // SAFETY: writes an address into `block`; the alignment is a power of two of at least a word.
+    // SAFETY: LC3: writes an address into `block`; the alignment is a power of two of at least a word.
     let status = unsafe { libc::posix_memalign(&raw mut block, natural.max(align_bytes), len_bytes) };
     let block = NonNull::new(block.cast::<u8>()).filter(|_| status == 0)?;
     if huge && !cfg!(miri) {
         let whole_pages = len_bytes & !(HUGE_PAGE_BYTES - 1);
-        // SAFETY: whole pages of a block that is ours alone; a refused hint does no harm.
+        // SAFETY: LC3: whole pages of a block that is ours alone; a refused hint does no harm.
         unsafe { libc::madvise(block.as_ptr().cast(), whole_pages, libc::MADV_HUGEPAGE) };
     }
     // USM has arbitrary content before it is written, but Rust and its optimizer hold fresh memory of an allocator for
     // uninitialised, which must not be read. Code that they cannot look into may have written it.
     #[cfg(miri)] // which looks into everything
-    // SAFETY: a new block of that length.
+    // SAFETY: LC3: a new block of that length.
     unsafe {
         block.write_bytes(0xA5, len_bytes);
     };
     #[cfg(not(miri))]
-    // SAFETY: no instruction at all; whatever the bytes are, they are bytes that this code could have written.
+    // SAFETY: LC3: no instruction at all; whatever the bytes are, they are bytes that this code could have written.
     unsafe {
         core::arch::asm!("/* {0} */", in(reg) block.as_ptr(), options(nostack, preserves_flags))
     };

@@ -127,7 +127,7 @@ impl HostBackend {
     pub(crate) fn devices(self: &Arc<Self>) -> Vec<Device> {
         let wrap = |root: &Root| {
             let raw = SimulatedDevice::into_raw(Arc::clone(&root.device));
-            // SAFETY: a fresh handle of this backend.
+            // SAFETY: a fresh handle of this backend (promise 1 of `Backend`).
             unsafe { Device::from_raw(Arc::clone(self) as _, raw) }
         };
         self.roots.iter().map(wrap).collect()
@@ -198,9 +198,9 @@ pub(super) fn physical_bytes() -> u64 {
     if cfg!(miri) {
         return 1 << 32; // it does not know the question
     }
-    // SAFETY: a query without side effects.
+    // SAFETY: a query without side effects (LC1).
     let pages = unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) };
-    // SAFETY: a query without side effects.
+    // SAFETY: a query without side effects (LC1).
     let page_bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
     let known = u64::try_from(pages).ok().zip(u64::try_from(page_bytes).ok());
     known.and_then(|(pages, bytes)| pages.checked_mul(bytes)).filter(|&bytes| bytes > 0).unwrap_or(1 << 32)
@@ -289,7 +289,7 @@ unsafe impl Backend for HostBackend {
 
     unsafe fn create_context(&self, devices: &[RawDevice]) -> Result<RawContext> {
         let clone = |&raw| {
-            // SAFETY: the handles are live.
+            // SAFETY: O1: the handles are live.
             unsafe { SimulatedDevice::clone_raw(raw) }
         };
         let devices = devices.iter().map(clone).collect();

@@ -21,11 +21,11 @@ pub(super) struct HostQueue {
     pub(super) device: Arc<SimulatedDevice>,
     pub(super) properties: QueueProperties,
     /// Jobs that were pending in the parent of a forked child never run there, so the child goes on without them.
-    order: PerProcess<Mutex<Order>>,
+    order: PerProcess<Mutex<QueueOrder>>,
 }
 
 #[derive(Debug, Default)]
-struct Order {
+struct QueueOrder {
     /// What every new job runs after: the last barrier, and on an in-order queue the last job.
     after: Option<Arc<HostEvent>>,
     /// Jobs that were submitted since, for the next barrier.
@@ -89,7 +89,7 @@ impl HostQueue {
     }
 }
 
-impl Order {
+impl QueueOrder {
     fn remember(&mut self, event: &Arc<HostEvent>) {
         if self.since.len() >= self.limit {
             self.since.retain(|event| !event.is_complete());

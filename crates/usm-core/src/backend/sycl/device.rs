@@ -16,7 +16,7 @@ impl SyclBackend {
         let all = DPCTLSyclBackendType::ALL.0 | DPCTLSyclDeviceType::ALL.0;
         // SAFETY: S1; any combination of bits may be asked for.
         let vector = unsafe { (api.DPCTLDeviceMgr_GetDevices)(all.cast_signed()) };
-        // SAFETY: the vector was made for us.
+        // SAFETY: the vector was made for us (S1).
         unsafe { take_devices(api, vector, "DeviceMgr_GetDevices") }
     }
 
@@ -59,7 +59,7 @@ impl SyclBackend {
                 (vector, "Device_CreateSubDevicesByAffinity")
             }
         };
-        // SAFETY: the vector was made for us.
+        // SAFETY: the vector was made for us (S1).
         let parts = unsafe { take_devices(api, vector, call) }?;
         if parts.is_empty() {
             return Err(Self::failed(call));
@@ -90,7 +90,7 @@ impl SyclBackend {
                 return Ok(NonNull::new(whole.cast()).map(RawDevice::new).into_iter().collect());
             }
         };
-        // SAFETY: the vector was made for us.
+        // SAFETY: the vector was made for us (S1).
         unsafe { take_devices(api, vector, call) }
     }
 

@@ -85,7 +85,7 @@ pub(super) unsafe fn dependencies(api: &Api, event: DPCTLSyclEventRef) -> Result
         delete: api.DPCTLEventVector_Delete,
         delete_element: api.DPCTLEvent_Delete,
     };
-    // SAFETY: 1. The functions for events. 2. The vector was made for us.
+    // SAFETY: 1. The functions for events. 2. The vector was made for us (S1).
     let events = unsafe { vectors.take(vector, "Event_GetWaitList") }?;
     Ok(events.into_iter().map(RawEvent::new).collect())
 }

@@ -29,24 +29,24 @@ impl SyclBackend {
     fn learn_types(&self, probe: &Probe) -> Result<ExternalTypes> {
         let devices = self.root_devices()?;
         let learned = devices.first().map(|&device| {
-            // SAFETY: a live device.
+            // SAFETY: a live device of ours (S1).
             let context = unsafe { self.default_context(device) }?;
-            // SAFETY: live handles that belong together.
+            // SAFETY: live handles of ours that belong together (S1).
             let queue = unsafe { self.create_queue(context, device, QueueProperties::IN_ORDER) };
             let types = ExternalTypes {
                 context: probe.shared_ptr_type(context.as_ptr().addr()),
                 queue: queue.as_ref().ok().and_then(|queue| probe.shared_ptr_type(queue.as_ptr().addr())),
             };
             if let Ok(queue) = queue {
-                // SAFETY: our own handle, without a later use.
+                // SAFETY: our own handle (S1), without a later use.
                 unsafe { self.release(RawHandle::Queue(queue)) };
             }
-            // SAFETY: our own handle, without a later use.
+            // SAFETY: our own handle (S1), without a later use.
             unsafe { self.release(RawHandle::Context(context)) };
             Ok(types)
         });
         for device in devices {
-            // SAFETY: our own handle, without a later use.
+            // SAFETY: our own handle (S1), without a later use.
             unsafe { self.release(RawHandle::Device(device)) };
         }
         learned.unwrap_or(Err(Self::failed("no device to make a queue on")))

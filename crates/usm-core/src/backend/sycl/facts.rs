@@ -81,7 +81,7 @@ impl<T: Copy> Asked<'_, T> {
 
     fn text(&self, get: unsafe extern "C" fn(T) -> *const c_char) -> String {
         let text = self.guarded(get);
-        // SAFETY: a string that the call just made for us.
+        // SAFETY: a string that the call just made for us (S1).
         unsafe { take_string(self.api, text) }
     }
 }
@@ -154,7 +154,7 @@ pub(super) unsafe fn device(api: &Api, device: DPCTLSyclDeviceRef) -> DeviceInfo
         max_work_item_sizes: {
             let get = api.DPCTLDevice_GetMaxWorkItemSizes3d;
             let sizes = get.map_or(ptr::null_mut(), |get| asked.guarded(get));
-            // SAFETY: an array of three that the call just made for us, or null.
+            // SAFETY: an array of three that the call just made for us (S1), or null.
             let sizes = unsafe { take_sizes(api, sizes, 3) };
             sizes.try_into().unwrap_or_default()
         },
@@ -165,7 +165,7 @@ pub(super) unsafe fn device(api: &Api, device: DPCTLSyclDeviceRef) -> DeviceInfo
                 // SAFETY: F1; `len` is written during the call.
                 unsafe { get(device, &raw mut len) }
             });
-            // SAFETY: an array of that length that the call just made for us, or null.
+            // SAFETY: an array of that length that the call just made for us (S1), or null.
             unsafe { take_sizes(api, sizes, len) }
         },
         independent_sub_groups: asked.told(api.DPCTLDevice_GetSubGroupIndependentForwardProgress),
@@ -216,14 +216,14 @@ unsafe fn default_selector_score(api: &Api, device: DPCTLSyclDeviceRef) -> i32 {
     let (Some(create), Some(score)) = (api.DPCTLDefaultSelector_Create, api.DPCTLDeviceSelector_Score) else {
         return -1;
     };
-    // SAFETY: takes nothing.
+    // SAFETY: takes nothing (S1).
     let selector = unsafe { create() };
     if selector.is_null() {
         return -1;
     }
     // SAFETY: both are live: the selector as just made, the device by the caller's promise 1.
     let score = unsafe { score(selector, device) };
-    // SAFETY: our own handle, without a later use.
+    // SAFETY: our own handle (S1), without a later use.
     unsafe { (api.DPCTLDeviceSelector_Delete)(selector) };
     score
 }
@@ -246,9 +246,9 @@ pub(super) unsafe fn platform(api: &Api, platform: DPCTLSyclPlatformRef) -> Plat
 /// The version of the compiler that the interface was built with.
 pub(super) fn version(api: &Api) -> String {
     let Some(get) = api.DPCTLService_GetDPCPPVersion else { return String::new() };
-    // SAFETY: takes nothing.
+    // SAFETY: takes nothing (S1).
     let text = unsafe { get() };
-    // SAFETY: a string that the call just made for us.
+    // SAFETY: a string that the call just made for us (S1).
     unsafe { take_string(api, text) }
 }
 

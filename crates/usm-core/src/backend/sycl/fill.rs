@@ -84,7 +84,7 @@ impl Chain<'_> {
     /// Waits for all operations: a chain that failed half way must not write after the call has returned.
     fn wait(&self) {
         for event in &self.submitted {
-            // SAFETY: a live event of ours. The failure that led here is what the caller gets to see.
+            // SAFETY: a live event of ours (S1). The failure that led here is what the caller gets to see.
             let _ = unsafe { event::wait(self.api, event.as_ptr().cast()) };
         }
     }
@@ -97,7 +97,7 @@ impl Chain<'_> {
 
     fn release(&mut self) {
         for event in self.submitted.drain(..) {
-            // SAFETY: our own handle, without a later use; the operation goes on without its handle.
+            // SAFETY: our own handle (S1), without a later use; the operation goes on without its handle.
             unsafe { (self.api.DPCTLEvent_Delete)(event.as_ptr().cast()) };
         }
     }
@@ -138,7 +138,7 @@ unsafe fn doubling(
         chain.restart(event);
         done += step;
     }
-    // SAFETY: live events of ours.
+    // SAFETY: live events of ours (S1).
     let last = unsafe { submit::barrier(api, queue, &chain.submitted) }?;
     chain.release();
     Ok(last)

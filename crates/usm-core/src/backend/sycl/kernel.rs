@@ -26,7 +26,7 @@ pub(super) unsafe fn create_bundle(
     options: &CStr,
 ) -> Result<RawBundle> {
     let not_supported = |what| Err(Error::NotSupported { backend: BackendId::Sycl, what });
-    // SAFETY: the device is live.
+    // SAFETY: the device is live (promise 1).
     match (code, unsafe { (api.DPCTLDevice_GetBackend)(device) }) {
         // Refused below.
         (KernelCode::Ptx(_) | KernelCode::Cubin(_), _)
@@ -39,7 +39,7 @@ pub(super) unsafe fn create_bundle(
             return not_supported("kernels from OpenCL C source on other devices than those of OpenCL");
         }
     }
-    // SAFETY: the device is live.
+    // SAFETY: the device is live (promise 1).
     if !unsafe { (api.DPCTLDevice_HasAspect)(device, DPCTLSyclAspectType::ONLINE_COMPILER) } {
         return not_supported("building kernels for a device without the aspect online_compiler");
     }
@@ -47,7 +47,7 @@ pub(super) unsafe fn create_bundle(
         KernelCode::Ptx(_) | KernelCode::Cubin(_) => return not_supported("kernels from PTX"),
         KernelCode::Spirv(module) => {
             let start = module.as_ptr().cast();
-            // SAFETY: the handles are live and belong together, on a backend that can: for such the call does not throw.
+            // SAFETY: the handles are live (promise 1) and belong together, on a backend that can: for such the call does not throw.
             // The module and the options live through the call.
             unsafe {
                 api.DPCTLKernelBundle_CreateFromSpirv.call(
@@ -78,7 +78,7 @@ pub(super) unsafe fn create_bundle(
 /// # Safety
 /// 1. `bundle` is live.
 pub(super) unsafe fn find(api: &Api, bundle: RawBundle, name: &CStr) -> Option<RawKernel> {
-    // SAFETY: the bundle is live, for which the call does not throw; the name ends with 0.
+    // SAFETY: the bundle is live (promise 1), for which the call does not throw; the name ends with 0.
     let found = unsafe { (api.DPCTLKernelBundle_GetKernel)(bundle.as_ptr().cast(), name.as_ptr()) };
     NonNull::new(found.cast()).map(RawKernel::new)
 }
@@ -87,13 +87,13 @@ pub(super) unsafe fn find(api: &Api, bundle: RawBundle, name: &CStr) -> Option<R
 /// 1. As for [`crate::backend::Backend::kernel_info`].
 pub(super) unsafe fn info(api: &Api, raw: RawKernel, device: DPCTLSyclDeviceRef) -> Result<KernelInfo> {
     let size = |get: unsafe extern "C-unwind" fn(DPCTLSyclKernelRef) -> usize| {
-        // SAFETY: the kernel is live, and every driver must know these facts: the call does not throw.
+        // SAFETY: the kernel is live (promise 1), and every driver must know these facts: the call does not throw.
         unsafe { get(kernel(raw)) }
     };
-    // SAFETY: the device is live.
+    // SAFETY: the device is live (promise 1).
     let is_known = unsafe { facts::knows_sub_groups_of_kernels(api, device) };
     let count = |get: unsafe extern "C-unwind" fn(DPCTLSyclKernelRef) -> u32| match is_known {
-        // SAFETY: the kernel is live, and its driver knows these facts: the call does not throw.
+        // SAFETY: the kernel is live (promise 1), and its driver knows these facts: the call does not throw.
         true => unsafe { get(kernel(raw)) },
         false => 0,
     };
@@ -173,7 +173,7 @@ pub(super) unsafe fn submit(
     let (count, kernel) = (arguments.len(), kernel(raw));
     let event = match &local {
         None => {
-            // SAFETY: the handles are live; the arrays have the lengths given and live through the call, which copies what
+            // SAFETY: the handles are live (promise 1); the arrays have the lengths given and live through the call, which copies what
             // the pointers point to; the rest is the caller's promise 1.
             unsafe {
                 (api.DPCTLQueue_SubmitRange)(
@@ -191,7 +191,7 @@ pub(super) unsafe fn submit(
         }
         Some(local) => {
             let local = local.sizes().as_ptr();
-            // SAFETY: the handles are live; the arrays have the lengths given and live through the call, which copies what the
+            // SAFETY: the handles are live (promise 1); the arrays have the lengths given and live through the call, which copies what the
             // pointers point to. Both ranges have `dimensions` sizes. The rest is the caller's promise 1.
             unsafe {
                 (api.DPCTLQueue_SubmitNDRange)(
@@ -215,14 +215,14 @@ pub(super) unsafe fn submit(
 /// # Safety
 /// 1. The caller owns a reference to the bundle and uses it no more.
 pub(super) unsafe fn release_bundle(api: &Api, bundle: RawBundle) {
-    // SAFETY: the caller's own heap copy, for which the call does not throw.
+    // SAFETY: the caller's own heap copy (promise 1), for which the call does not throw.
     unsafe { (api.DPCTLKernelBundle_Delete)(bundle.as_ptr().cast()) };
 }
 
 /// # Safety
 /// 1. The caller owns a reference to the kernel and uses it no more.
 pub(super) unsafe fn release(api: &Api, raw: RawKernel) {
-    // SAFETY: the caller's own heap copy, for which the call does not throw.
+    // SAFETY: the caller's own heap copy (promise 1), for which the call does not throw.
     unsafe { (api.DPCTLKernel_Delete)(kernel(raw)) };
 }
 
@@ -237,7 +237,7 @@ macro_rules! methods {
             options: &::std::ffi::CStr,
         ) -> Result<$crate::backend::RawBundle> {
             let api = self.runtime.enter()?;
-            // SAFETY: the caller's promises are the same.
+            // SAFETY: promise 1 of `Backend::create_bundle`.
             let bundle = unsafe {
                 kernel::create_bundle(&api, context(in_context), device(for_device), code, options)
             };
@@ -251,7 +251,7 @@ macro_rules! methods {
             name: &::std::ffi::CStr,
         ) -> Result<Option<$crate::backend::RawKernel>> {
             let api = self.runtime.enter()?;
-            // SAFETY: the caller's promise is the same.
+            // SAFETY: promise 1 of `Backend::bundle_kernel`.
             Ok(unsafe { kernel::find(&api, bundle, name) })
         }
 
@@ -261,7 +261,7 @@ macro_rules! methods {
             of_device: RawDevice,
         ) -> Result<$crate::KernelInfo> {
             let api = self.runtime.enter()?;
-            // SAFETY: the caller's promise is the same.
+            // SAFETY: promise 1 of `Backend::kernel_info`.
             unsafe { kernel::info(&api, raw, device(of_device)) }
         }
 
@@ -275,7 +275,7 @@ macro_rules! methods {
         ) -> Result<RawEvent> {
             let api = self.runtime.enter()?;
             let _submitting = self.frees.submit();
-            // SAFETY: the caller's promises are the same.
+            // SAFETY: promises 1 to 4 of `Backend::submit_kernel`.
             unsafe { kernel::submit(&api, queue(on_queue), raw, arguments, range, dependencies) }
         }
     };

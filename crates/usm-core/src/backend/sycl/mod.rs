@@ -58,7 +58,8 @@ const HANDLER: Option<error_handler_callback> = Some(async_errors::handler);
 /// The SYCL runtime behind a loaded C interface.
 #[derive(Debug)]
 pub struct SyclBackend {
-    /// Invariant S1: a table whose functions do what their C declarations say; never unloaded.
+    /// Invariant S1: a table whose functions do what their C declarations say; never unloaded. A handle, an array or a text that one
+    /// of them makes is live, and ours alone until we delete it once.
     runtime: Entry<Api>,
     /// Virtual tables that identify a context and a queue, learned from objects of our own.
     types: OnceLock<ExternalTypes>,
@@ -107,7 +108,7 @@ impl SyclBackend {
     fn delete_queues(&self, queues: Vec<RawQueue>) {
         let Ok(api) = self.runtime.enter() else { return };
         for raw in queues {
-            // SAFETY: our own heap copy, used no more, for which the call does not throw.
+            // SAFETY: our own heap copy (I1), used no more, for which the call does not throw.
             unsafe { (api.DPCTLQueue_Delete)(queue(raw)) };
         }
     }
@@ -172,7 +173,7 @@ unsafe impl Backend for SyclBackend {
     }
 
     unsafe fn device_info(&self, raw: RawDevice) -> DeviceInfo {
-        // SAFETY: the handle is live.
+        // SAFETY: the handle is live (promise 1).
         let info = unsafe { facts::device(&self.runtime.look(), device(raw)) };
         match info.vendor.as_str() {
             _ if info.backend_name != facts::OPENCL => {}
@@ -193,87 +194,87 @@ unsafe impl Backend for SyclBackend {
     }
 
     unsafe fn platform_info(&self, raw: RawPlatform) -> PlatformInfo {
-        // SAFETY: the handle is live.
+        // SAFETY: the handle is live (promise 1).
         unsafe { facts::platform(&self.runtime.look(), platform(raw)) }
     }
 
     unsafe fn platform_devices(&self, raw: RawPlatform) -> Result<Vec<RawDevice>> {
         let api = self.runtime.enter()?;
-        // SAFETY: the handle is live.
+        // SAFETY: the handle is live (promise 1).
         unsafe { Self::devices_of_platform(&api, platform(raw)) }
     }
 
     unsafe fn device_platform(&self, raw: RawDevice) -> Result<RawPlatform> {
         let api = self.runtime.enter()?;
-        // SAFETY: the handle is live.
+        // SAFETY: the handle is live (promise 1).
         let platform = unsafe { (api.DPCTLDevice_GetPlatform)(device(raw)) };
         some(platform, "Device_GetPlatform").map(RawPlatform::new)
     }
 
     unsafe fn composites(&self, asked: Composites) -> Result<Vec<RawDevice>> {
         let api = self.runtime.enter()?;
-        // SAFETY: the handle is live.
+        // SAFETY: the handle is live (promise 1).
         unsafe { Self::list_composites(&api, asked) }
     }
 
     unsafe fn parent_device(&self, raw: RawDevice) -> Result<Option<RawDevice>> {
         let api = self.runtime.enter()?;
-        // SAFETY: the handle is live.
+        // SAFETY: the handle is live (promise 1).
         unsafe { Self::parent(&api, device(raw)) }
     }
 
     unsafe fn sub_devices(&self, raw: RawDevice, how: &Partition) -> Result<Vec<RawDevice>> {
         let api = self.runtime.enter()?;
-        // SAFETY: the handle is live.
+        // SAFETY: the handle is live (promise 1).
         unsafe { Self::partition(&api, device(raw), how) }
     }
 
     unsafe fn host_reachable(&self, raw: RawDevice, kind: UsmKind) -> bool {
-        // SAFETY: the handle is live.
+        // SAFETY: the handle is live (promise 1).
         kind.is_host_accessible() || !self.strict_device && unsafe { self.is_in_process(raw, kind) }
     }
 
     unsafe fn is_in_process(&self, raw: RawDevice, kind: UsmKind) -> bool {
         // A forked child has no copy of what the drivers of other devices map.
         let is_mapped = kind.is_host_accessible() && !self.runtime.is_forked();
-        // SAFETY: the handle is live.
+        // SAFETY: the handle is live (promise 1).
         is_mapped || unsafe { facts::is_in_process(&self.runtime.look(), device(raw)) }
     }
 
     unsafe fn can_access_peer(&self, raw: RawDevice, peer: RawDevice, access: PeerAccess) -> bool {
         let Ok(api) = self.runtime.enter() else { return false };
-        // SAFETY: the handles are live.
+        // SAFETY: the handles are live (promise 1).
         unsafe { Self::supports_peer(&api, device(raw), device(peer), access) }
     }
 
     unsafe fn set_peer_access(&self, raw: RawDevice, peer: RawDevice, enabled: bool) -> Result<bool> {
         let api = self.runtime.enter()?;
-        // SAFETY: the handles are live, and access is supported.
+        // SAFETY: the handles are live (promise 1), and access is supported.
         unsafe { self.switch_peer(&api, raw, peer, enabled) }
     }
 
     unsafe fn default_context(&self, raw: RawDevice) -> Result<RawContext> {
         let api = self.runtime.enter()?;
-        // SAFETY: the handle is live.
+        // SAFETY: the handle is live (promise 1).
         unsafe { Self::cached_context(&api, device(raw)) }
     }
 
     unsafe fn create_context(&self, devices: &[RawDevice]) -> Result<RawContext> {
         let api = self.runtime.enter()?;
-        // SAFETY: the handles are live.
+        // SAFETY: the handles are live (promise 1).
         unsafe { Self::new_context(&api, devices) }
     }
 
     unsafe fn context_id(&self, raw: RawContext) -> u64 {
         let api = self.runtime.look();
-        // SAFETY: the handle is live. It is the address of the runtime's object.
+        // SAFETY: the handle is live (promise 1). It is the address of the runtime's object.
         let hash = unsafe { (api.DPCTLContext_Hash)(context(raw)) };
         u64::try_from(hash).unwrap_or(u64::MAX)
     }
 
     unsafe fn context_devices(&self, raw: RawContext) -> Result<Vec<RawDevice>> {
         let api = self.runtime.enter()?;
-        // SAFETY: the handle is live.
+        // SAFETY: the handle is live (promise 1).
         unsafe { Self::devices_of_context(&api, context(raw)) }
     }
 
@@ -292,16 +293,16 @@ unsafe impl Backend for SyclBackend {
             bits |= DPCTLQueuePropertyType::ENABLE_PROFILING.0;
         }
         let likeness = Likeness {
-            // SAFETY: the handle is live, for which the call does not throw.
+            // SAFETY: the handle is live (promise 1), for which the call does not throw.
             context: unsafe { (api.DPCTLContext_Hash)(context(in_context)) },
-            // SAFETY: the handle is live, for which the call does not throw.
+            // SAFETY: the handle is live (promise 1), for which the call does not throw.
             device: unsafe { (api.DPCTLDevice_Hash)(device(on_device)) },
             properties: bits,
         };
         if let Some(idle) = self.idle_queues.take(likeness) {
             return Ok(idle);
         }
-        // SAFETY: the handles are live; the handler is a function that does not unwind.
+        // SAFETY: the handles are live (promise 1); the handler is a function that does not unwind.
         let queue = unsafe { (api.DPCTLQueue_Create)(context(in_context), device(on_device), HANDLER, bits) };
         self.runtime.wait_at_exit(Loaded::Queue);
         let queue = some(queue, "Queue_Create").map(RawQueue::new)?;
@@ -311,18 +312,18 @@ unsafe impl Backend for SyclBackend {
 
     unsafe fn queue_parts(&self, raw: RawQueue) -> Result<(RawContext, RawDevice, QueueProperties)> {
         let api = self.runtime.enter()?;
-        // SAFETY: the handle is live, for which the call does not throw.
+        // SAFETY: the handle is live (promise 1), for which the call does not throw.
         let context = unsafe { (api.DPCTLQueue_GetContext)(queue(raw)) };
         let context = some(context, "Queue_GetContext").map(RawContext::new)?;
-        // SAFETY: the handle is live.
+        // SAFETY: the handle is live (promise 1).
         let device = unsafe { (api.DPCTLQueue_GetDevice)(queue(raw)) };
         let device = some(device, "Queue_GetDevice").map(RawDevice::new).inspect_err(|_| {
-            // SAFETY: our own handle, without a later use.
+            // SAFETY: our own handle (S1), without a later use.
             unsafe { self.release(RawHandle::Context(context)) };
         })?;
-        // SAFETY: the handle is live.
+        // SAFETY: the handle is live (promise 1).
         let in_order = unsafe { (api.DPCTLQueue_IsInOrder)(queue(raw)) };
-        // SAFETY: the handle is live.
+        // SAFETY: the handle is live (promise 1).
         let profiling = unsafe { (api.DPCTLQueue_HasEnableProfiling)(queue(raw)) };
         Ok((context, device, QueueProperties { in_order, profiling }))
     }
@@ -331,11 +332,11 @@ unsafe impl Backend for SyclBackend {
         let api = self.runtime.look();
         match (a, b) {
             (RawHandle::Platform(a), RawHandle::Platform(b)) => {
-                // SAFETY: both handles are live, for which the call does not throw.
+                // SAFETY: both handles are live (promise 1), for which the call does not throw.
                 unsafe { (api.DPCTLPlatform_AreEq)(platform(a), platform(b)) }
             }
             (RawHandle::Device(a), RawHandle::Device(b)) => {
-                // SAFETY: both handles are live, for which the call does not throw.
+                // SAFETY: both handles are live (promise 1), for which the call does not throw.
                 unsafe { (api.DPCTLDevice_AreEq)(device(a), device(b)) }
             }
             (RawHandle::Context(a), RawHandle::Context(b)) => {
@@ -353,7 +354,7 @@ unsafe impl Backend for SyclBackend {
     unsafe fn hash(&self, handle: RawHandle) -> u64 {
         let api = self.runtime.look();
         let hash = match handle {
-            // SAFETY: the handle is live, for which the call does not throw.
+            // SAFETY: the handle is live (promise 1), for which the call does not throw.
             RawHandle::Platform(raw) => unsafe { (api.DPCTLPlatform_Hash)(platform(raw)) },
             // SAFETY: the handle is live (promise 1), for which the call does not throw.
             RawHandle::Device(raw) => unsafe { (api.DPCTLDevice_Hash)(device(raw)) },
@@ -394,17 +395,17 @@ unsafe impl Backend for SyclBackend {
     ) -> Option<NonNull<u8>> {
         let (api, queue) = (self.runtime.enter().ok()?, queue(raw));
         let block = match (kind, align_bytes) {
-            // SAFETY: the queue is live; that the device has the aspect was checked, so the call does not throw.
+            // SAFETY: the queue is live (promise 1); that the device has the aspect was checked, so the call does not throw.
             (UsmKind::Host, 0) => unsafe { (api.DPCTLmalloc_host)(len_bytes, queue) },
-            // SAFETY: the queue is live.
+            // SAFETY: the queue is live (promise 1).
             (UsmKind::Device, 0) => unsafe { (api.DPCTLmalloc_device)(len_bytes, queue) },
-            // SAFETY: the queue is live.
+            // SAFETY: the queue is live (promise 1).
             (UsmKind::Shared, 0) => unsafe { (api.DPCTLmalloc_shared)(len_bytes, queue) },
-            // SAFETY: the queue is live; that the device has the aspect was checked, so the call does not throw.
+            // SAFETY: the queue is live (promise 1); that the device has the aspect was checked, so the call does not throw.
             (UsmKind::Host, align) => unsafe { (api.DPCTLaligned_alloc_host)(align, len_bytes, queue) },
-            // SAFETY: the queue is live.
+            // SAFETY: the queue is live (promise 1).
             (UsmKind::Device, align) => unsafe { (api.DPCTLaligned_alloc_device)(align, len_bytes, queue) },
-            // SAFETY: the queue is live.
+            // SAFETY: the queue is live (promise 1).
             (UsmKind::Shared, align) => unsafe { (api.DPCTLaligned_alloc_shared)(align, len_bytes, queue) },
         };
         NonNull::new(block.cast())
@@ -423,7 +424,7 @@ unsafe impl Backend for SyclBackend {
         }
         let api = self.runtime.enter().ok()?;
         let pointer = ptr::without_provenance_mut(address);
-        // SAFETY: the context is live; the runtime looks the address up and does not follow it.
+        // SAFETY: the context is live (promise 1); the runtime looks the address up and does not follow it.
         let kind = match unsafe { (api.DPCTLUSM_GetPointerType)(pointer, context(raw)) } {
             DPCTLSyclUSMType::HOST => UsmKind::Host,
             DPCTLSyclUSMType::DEVICE => UsmKind::Device,
@@ -436,7 +437,7 @@ unsafe impl Backend for SyclBackend {
     unsafe fn pointer_device(&self, raw: RawContext, address: usize) -> Result<RawDevice> {
         let api = self.runtime.enter()?;
         let pointer = ptr::without_provenance_mut(address);
-        // SAFETY: the context is live and knows the address, for which the call does not throw.
+        // SAFETY: the context is live (promise 1) and knows the address, for which the call does not throw.
         let device = unsafe { (api.DPCTLUSM_GetPointerDevice)(pointer, context(raw)) };
         some(device, "USM_GetPointerDevice").map(RawDevice::new)
     }
@@ -505,7 +506,7 @@ unsafe impl Backend for SyclBackend {
 
     unsafe fn wait(&self, raw: RawEvent) -> Result<()> {
         let api = self.runtime.enter_to_wait()?;
-        // SAFETY: the event is live.
+        // SAFETY: the event is live (promise 1).
         unsafe { event::wait(&api, event(raw)) }
     }
 
@@ -516,19 +517,19 @@ unsafe impl Backend for SyclBackend {
             Err(Error::ForkedRuntime) => return EventStatus::Failed,
             Err(_) => return EventStatus::Running,
         };
-        // SAFETY: the event is live.
+        // SAFETY: the event is live (promise 1).
         unsafe { event::status(&api, event(raw)) }
     }
 
     unsafe fn event_times(&self, raw: RawEvent) -> Result<ProfilingTimes> {
         let api = self.runtime.enter()?;
-        // SAFETY: the event is live.
+        // SAFETY: the event is live (promise 1).
         unsafe { event::times(&api, event(raw)) }
     }
 
     unsafe fn event_dependencies(&self, raw: RawEvent) -> Result<Vec<RawEvent>> {
         let api = self.runtime.enter()?;
-        // SAFETY: the event is live.
+        // SAFETY: the event is live (promise 1).
         unsafe { event::dependencies(&api, event(raw)) }
     }
 
@@ -553,13 +554,13 @@ unsafe impl Backend for SyclBackend {
         let api = self.runtime.enter()?;
         match handle {
             RawHandle::Context(raw) => {
-                // SAFETY: the handle is live.
+                // SAFETY: the handle is live (promise 1).
                 let copy = unsafe { (api.DPCTLContext_Copy)(context(raw)) };
                 some(copy, "Context_Copy")
             }
             RawHandle::Queue(raw) => {
                 self.idle_queues.publish(raw);
-                // SAFETY: the handle is live.
+                // SAFETY: the handle is live (promise 1).
                 let copy = unsafe { (api.DPCTLQueue_Copy)(queue(raw)) };
                 some(copy, "Queue_Copy")
             }

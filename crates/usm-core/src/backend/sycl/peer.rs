@@ -80,7 +80,7 @@ impl SyclBackend {
         // SAFETY: the caller's promise 1.
         let peer = unsafe { (api.DPCTLDevice_Copy)(device(peer)) };
         let peer = some(peer, "Device_Copy").map(RawDevice::new).inspect_err(|_| {
-            // SAFETY: our own handle, without a later use.
+            // SAFETY: our own handle (S1), without a later use.
             unsafe { self.release(RawHandle::Device(on)) };
         })?;
         Ok([on, peer])

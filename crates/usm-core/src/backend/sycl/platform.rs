@@ -18,7 +18,7 @@ impl SyclBackend {
             delete: api.DPCTLPlatformVector_Delete,
             delete_element: api.DPCTLPlatform_Delete,
         };
-        // SAFETY: 1. The functions for platforms. 2. The vector was made for us.
+        // SAFETY: 1. The functions for platforms. 2. The vector was made for us (S1).
         let platforms = unsafe { vectors.take(vector, "Platform_GetPlatforms") }?;
         Ok(platforms.into_iter().map(RawPlatform::new).collect())
     }
@@ -31,7 +31,7 @@ impl SyclBackend {
     ) -> Result<Vec<RawDevice>> {
         // SAFETY: the caller's promise 1.
         let vector = unsafe { (api.DPCTLPlatform_GetDevices)(platform, DPCTLSyclDeviceType::ALL) };
-        // SAFETY: the vector was made for us.
+        // SAFETY: the vector was made for us (S1).
         unsafe { take_devices(api, vector, "Platform_GetDevices") }
     }
 }

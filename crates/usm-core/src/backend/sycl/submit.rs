@@ -51,10 +51,10 @@ pub(super) unsafe fn memcpy(
     let last = unsafe { memcpy_once(api, queue, dst, src, rest, &[first]) };
     if last.is_err() {
         // The first part must not touch the ranges after the call has returned. The caller gets the error of the second part.
-        // SAFETY: a live event of ours.
+        // SAFETY: a live event of ours (S1).
         let _ = unsafe { event::wait(api, first.as_ptr().cast()) };
     }
-    // SAFETY: our own handle, without a later use; the operation goes on without its handle.
+    // SAFETY: our own handle (S1), without a later use; the operation goes on without its handle.
     unsafe { (api.DPCTLEvent_Delete)(first.as_ptr().cast()) };
     last
 }
@@ -139,7 +139,7 @@ pub(super) unsafe fn order_after(api: &Api, queue: DPCTLSyclQueueRef, events: &[
     if !events.is_empty() {
         // SAFETY: the caller's promise 1.
         let barrier = unsafe { barrier(api, queue, events) }?;
-        // SAFETY: our own handle, used no more; deleting it leaves the barrier in the queue.
+        // SAFETY: our own handle (S1), used no more; deleting it leaves the barrier in the queue.
         unsafe { (api.DPCTLEvent_Delete)(barrier.as_ptr().cast()) };
     }
     Ok(())

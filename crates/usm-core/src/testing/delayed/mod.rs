@@ -6,8 +6,8 @@ use std::num::NonZeroUsize;
 use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use self::schedule::{DelayedOperation, Schedule};
 pub use self::schedule::{EarlyRelease, Released};
-use self::schedule::{Operation, Schedule};
 use super::Call;
 use super::call::signatures::*;
 use crate::Error;
@@ -83,7 +83,7 @@ impl DelayedBackend {
     }
 
     /// Runs one operation and waits for its completion.
-    fn run(&self, schedule: &mut Schedule, operation: Operation) {
+    fn run(&self, schedule: &mut Schedule, operation: DelayedOperation) {
         let queue = operation.queue;
         let submitted = match operation.call {
             Call::Memcpy { dst, src, len_bytes, .. } => {
@@ -125,13 +125,13 @@ impl DelayedBackend {
             _ => unsafe { self.inner.barrier(queue, &[]) },
         };
         let outcome = submitted.and_then(|event| {
-            // SAFETY: a fresh event of `inner`.
+            // SAFETY: a fresh event of `inner` (promise 1 of `Backend`).
             let outcome = unsafe { self.inner.wait(event) };
             if operation.profiling {
-                // SAFETY: a fresh event of `inner`.
+                // SAFETY: a fresh event of `inner` (promise 1 of `Backend`).
                 schedule.keep_times(operation.number, unsafe { self.inner.event_times(event) });
             }
-            // SAFETY: our own handle, without a later use.
+            // SAFETY: our own handle (promise 1 of `Backend`), without a later use.
             unsafe { self.inner.release(RawHandle::Event(event)) };
             outcome
         });
@@ -183,11 +183,11 @@ impl DelayedBackend {
             | Call::Barrier { queue, events: dependencies } => (*queue, dependencies),
             other => return Err(self.failed(other.method().name())),
         };
-        // SAFETY: the queue is live.
+        // SAFETY: the queue is live (promise 1).
         let (context, device, properties) = unsafe { self.inner.queue_parts(queue) }?;
-        // SAFETY: our own handle, without a later use.
+        // SAFETY: our own handle (promise 1 of `Backend`), without a later use.
         unsafe { self.inner.release(RawHandle::Context(context)) };
-        // SAFETY: our own handle, without a later use.
+        // SAFETY: our own handle (promise 1 of `Backend`), without a later use.
         unsafe { self.inner.release(RawHandle::Device(device)) };
         let is_same = |other| {
             // SAFETY: both are live: the caller's, and one with pending operations (D1).
@@ -257,7 +257,7 @@ unsafe impl Backend for DelayedBackend {
             // Our own numbers, which `inner` does not know.
             (RawHandle::Event(a), RawHandle::Event(b)) => a == b,
             (RawHandle::Event(_), _) | (_, RawHandle::Event(_)) => false,
-            // SAFETY: both are live handles of `inner`.
+            // SAFETY: both are live handles of `inner` (promise 1).
             _ => unsafe { self.inner.same(a, b) },
         }
     }
@@ -266,7 +266,7 @@ unsafe impl Backend for DelayedBackend {
         self.tick();
         match handle {
             RawHandle::Event(_) => handle.address(),
-            // SAFETY: a live handle of `inner`.
+            // SAFETY: a live handle of `inner` (promise 1).
             _ => unsafe { self.inner.hash(handle) },
         }
     }
@@ -281,7 +281,7 @@ unsafe impl Backend for DelayedBackend {
             handle => self.lock().release(handle),
         };
         if is_released {
-            // SAFETY: the caller gives its reference away, and no operation needs the handle.
+            // SAFETY: the caller gives its reference away (promise 1), and no operation needs the handle.
             unsafe { self.inner.release(handle) };
         }
         self.tick();
@@ -289,7 +289,7 @@ unsafe impl Backend for DelayedBackend {
 
     unsafe fn bundle_kernel(&self, bundle: RawBundle, name: &CStr) -> Result<Option<RawKernel>> {
         self.tick();
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the caller's promise 1 is the same.
         let kernel = unsafe { self.inner.bundle_kernel(bundle, name) }?;
         if let Some(kernel) = kernel {
             self.lock().add_kernel(kernel, bundle);

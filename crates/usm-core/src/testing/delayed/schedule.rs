@@ -57,7 +57,7 @@ fn uses(call: &Call, block: &Range<usize>) -> bool {
 
 /// A submitted operation that has not run. It needs its queue, and its kernel if it has one, with the bundle.
 #[derive(Debug)]
-pub(super) struct Operation {
+pub(super) struct DelayedOperation {
     /// Also the value of its event's handle.
     pub(super) number: usize,
     pub(super) queue: RawQueue,
@@ -81,7 +81,7 @@ struct State {
     times: Option<ProfilingTimes>,
 }
 
-impl Operation {
+impl DelayedOperation {
     fn kernel(&self) -> Option<RawKernel> {
         match self.call {
             Call::SubmitKernel { kernel, .. } => Some(kernel),
@@ -108,7 +108,7 @@ pub(super) struct Schedule {
     max_delay: usize,
     numbers: NonZeroUsize,
     /// In the order of submission.
-    pending: Vec<Operation>,
+    pending: Vec<DelayedOperation>,
     /// Live events by their numbers.
     events: HashMap<usize, State>,
     /// Lengths of live blocks in bytes, by address.
@@ -169,7 +169,15 @@ impl Schedule {
         self.numbers = event.saturating_add(1);
         let delay = 1 + self.random.below(self.max_delay);
         let profiling = properties.profiling;
-        self.pending.push(Operation { number: event.get(), queue, call, task, after, delay, profiling });
+        self.pending.push(DelayedOperation {
+            number: event.get(),
+            queue,
+            call,
+            task,
+            after,
+            delay,
+            profiling,
+        });
         self.events.insert(event.get(), State { handles: 1, ..State::default() });
         event
     }
@@ -179,7 +187,7 @@ impl Schedule {
     }
 
     /// Takes out one of the operations that could run now, at random; `None` when no operation is held back.
-    pub(super) fn take_any(&mut self) -> Option<Operation> {
+    pub(super) fn take_any(&mut self) -> Option<DelayedOperation> {
         let ready: Vec<_> = (0..self.pending.len())
             .filter(|&index| !self.pending[index].after.iter().any(|&number| self.is_pending(number)))
             .collect();

@@ -24,17 +24,20 @@ use crate::held::with_interpreter;
 use crate::objects::UsmNdarray;
 use crate::sycl::runtime;
 
-struct Table(DLPackExchangeAPI);
+// Invariant CT1: a static that is never changed.
+struct ExchangeTable(DLPackExchangeAPI);
 
-// SAFETY: never changed, and its functions may be called on any thread that is attached.
-unsafe impl Sync for Table {}
+// SAFETY: CT1; its functions may be called on any thread that is attached.
+unsafe impl Sync for ExchangeTable {}
 
 /// A pointer, or a struct of pointers, that is handed to where it is looked at.
+///
+/// Invariant CT2: it is not looked at on the way; the code that does names another label.
 struct Carried<T>(T);
 
-// SAFETY: it is not looked at on the way; who does has to say why he may.
+// SAFETY: CT2.
 unsafe impl<T> Send for Carried<T> {}
-// SAFETY: as for Send.
+// SAFETY: CT2, as for Send.
 unsafe impl<T> Sync for Carried<T> {}
 
 impl<T: Copy> Carried<T> {
@@ -43,7 +46,7 @@ impl<T: Copy> Carried<T> {
     }
 }
 
-static TABLE: Table = Table(DLPackExchangeAPI {
+static TABLE: ExchangeTable = ExchangeTable(DLPackExchangeAPI {
     header: DLPackExchangeAPIHeader { version: VERSION, prev_api: ptr::null_mut() },
     managed_tensor_allocator: Some(allocate),
     managed_tensor_from_py_object_no_sync: Some(from_object),
@@ -60,7 +63,7 @@ const BORROW: Option<unsafe extern "C" fn(*mut c_void, *mut DLTensor) -> c_int> 
 /// The capsule, which the class has as an attribute.
 pub(in crate::tensor) fn exchange_api(py: Python<'_>) -> PyResult<Bound<'_, PyCapsule>> {
     let table = NonNull::from(&TABLE.0).cast();
-    // SAFETY: a static, and no destructor.
+    // SAFETY: CT1, and no destructor.
     unsafe { PyCapsule::new_with_pointer_and_destructor(py, table, NAME, None) }
 }
 
@@ -112,10 +115,10 @@ unsafe extern "C" fn to_object(tensor: *mut DLManagedTensorVersioned, out: *mut 
     answer(|py| {
         let tensor =
             NonNull::new(tensor).ok_or_else(|| PyTypeError::new_err("found null, allowed is a tensor"))?;
-        // SAFETY: promise 1; the rest of the promises is the protocol.
+        // SAFETY: promise 1; the rest of the promises is TB1.
         let tensor = unsafe { ManagedTensor::from_raw(RawTensor::Versioned(tensor)) };
         let options = DlpackImport { runtime: runtime::get(py)?, ..DlpackImport::default() };
-        // SAFETY: that the memory stays as long as the tensor, and who writes it, is the protocol.
+        // SAFETY: TB1: the memory stays as long as the tensor, and the protocol says who writes it.
         let array = py.detach(|| unsafe { UsmArray::from_dlpack(tensor, &options) }).or_raise()?;
         let object = Bound::new(py, UsmNdarray::from_array(array))?;
         // SAFETY: promise 1; the reference is the caller's.

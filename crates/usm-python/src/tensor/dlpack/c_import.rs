@@ -92,7 +92,7 @@ impl Exchange {
                 _ => Ok(None),
             };
         };
-        // SAFETY: 1. the function gave it to us. 2. and 3. are the protocol: they are behind the trust boundary of SECURITY.md.
+        // SAFETY: promise 1 of `from_raw`: the function gave it to us. 2. and 3. TB1.
         let tensor = unsafe { ManagedTensor::from_raw(RawTensor::Versioned(tensor)) };
         let Ok(fields) = tensor.tensor() else { return Ok(None) };
         let DLDevice { device_type, device_id } = fields.device;

@@ -16,16 +16,18 @@ const USED_VERSIONED: &CStr = c"used_dltensor_versioned";
 const USED_LEGACY: &CStr = c"used_dltensor";
 
 /// A capsule that owns a tensor until a consumer renames it.
+///
+/// Invariant DC1: under its first name the capsule has the tensor of this function, which nobody has taken.
 pub(super) fn wrap(py: Python<'_>, tensor: ManagedTensor) -> PyResult<Bound<'_, PyCapsule>> {
     let raw = tensor.into_raw();
     let (pointer, name) = match raw {
         RawTensor::Versioned(tensor) => (tensor.cast(), VERSIONED),
         RawTensor::Legacy(tensor) => (tensor.cast(), LEGACY),
     };
-    // SAFETY: the pointer is good until the deleter runs, which is called by `delete` or by the consumer.
+    // SAFETY: DC1: the pointer is good until the deleter runs, which is called by `delete` or by the consumer.
     let capsule = unsafe { PyCapsule::new_with_pointer_and_destructor(py, pointer, name, Some(delete)) };
     if capsule.is_err() {
-        // SAFETY: the tensor given away above, which no capsule has.
+        // SAFETY: DC1: the tensor given away above, which no capsule has.
         drop(unsafe { ManagedTensor::from_raw(raw) });
     }
     capsule
@@ -35,14 +37,14 @@ pub(super) fn wrap(py: Python<'_>, tensor: ManagedTensor) -> PyResult<Bound<'_, 
 /// called here.
 unsafe extern "C" fn delete(capsule: *mut ffi::PyObject) {
     for name in [VERSIONED, LEGACY] {
-        // SAFETY: the capsule that Python destroys.
+        // SAFETY: PY2: the capsule that Python destroys.
         if unsafe { ffi::PyCapsule_IsValid(capsule, name.as_ptr()) } == 0 {
             continue;
         }
-        // SAFETY: the capsule that Python destroys, by its name.
+        // SAFETY: PY2: the capsule that Python destroys, by its name.
         let pointer = unsafe { ffi::PyCapsule_GetPointer(capsule, name.as_ptr()) };
         if let Some(raw) = raw(pointer.cast(), name) {
-            // SAFETY: 1. by its name still the tensor that `wrap` put there. 2. and 3. it is one of ours.
+            // SAFETY: DC1: by its name still the tensor that `wrap` put there; it is one of ours.
             drop(unsafe { ManagedTensor::from_raw(raw) });
         }
     }
@@ -57,16 +59,15 @@ pub(super) fn take(object: &Bound<'_, PyAny>) -> PyResult<ManagedTensor> {
         }
         let pointer = capsule.pointer_checked(Some(name))?.as_ptr();
         let Some(raw) = raw(pointer.cast(), name) else { break };
-        // SAFETY: a capsule, and a name that lives for ever.
+        // SAFETY: PY1: a capsule, and a name that lives for ever.
         if unsafe { ffi::PyCapsule_SetName(capsule.as_ptr(), used.as_ptr()) } != 0 {
             return Err(PyErr::fetch(object.py()));
         }
-        // SAFETY: 1. what the name promises, given away by it; it is called something else now. 2. and 3. are the protocol: they are
-        // behind the trust boundary of SECURITY.md.
+        // SAFETY: TB1: what the name promises, given away by it; the capsule is called something else now.
         return Ok(unsafe { ManagedTensor::from_raw(raw) });
     }
     let found = match capsule.name() {
-        // SAFETY: the name is read at once, before any other code runs.
+        // SAFETY: PY1: the name is read at once, before any other code runs.
         Ok(Some(found)) => unsafe { found.as_cstr() }.to_string_lossy().into_owned(),
         _ => "(no name)".to_owned(),
     };

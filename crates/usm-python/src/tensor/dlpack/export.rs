@@ -102,7 +102,7 @@ fn ordered(array: &UsmArray, options: &DlpackExport<'_>, stream: usize) -> usm_a
 pub(super) fn order(array: &UsmArray, stream: usize) -> usm_array::Result<()> {
     array.buffer().check_unwritten(array.byte_range())?;
     array.buffer().publish_in_order()?;
-    // SAFETY: that the stream is live is the protocol: behind the trust boundary of SECURITY.md.
+    // SAFETY: TB1: the stream is live.
     unsafe { array.queue().order_cuda_stream(stream) }.map_err(usm_array::Error::from)?;
     Ok(())
 }

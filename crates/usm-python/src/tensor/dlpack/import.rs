@@ -47,25 +47,25 @@ pub(crate) fn from_dlpack<'py>(
 ) -> PyResult<UsmNdarray> {
     let py = x.py();
     let copy = copy_mode(copy);
-    let wanted = Wanted::parse(py, device)?;
+    let wanted = WantedPlace::parse(py, device)?;
     if let Ok(ours) = x.cast::<UsmNdarray>() {
         return of_ours(py, ours.get().array(), &wanted, copy).map(UsmNdarray::from_array);
     }
     let kind = match wanted {
-        Wanted::HostCode => UsmKind::Host,
+        WantedPlace::HostCode => UsmKind::Host,
         _ => device.map_or(UsmKind::Device, PyDevice::kind_beside),
     };
-    if matches!(wanted, Wanted::Anywhere)
+    if matches!(wanted, WantedPlace::Anywhere)
         && let Some(array) = of_exchange(x, UsmKind::Device, copy)?
     {
         return Ok(UsmNdarray::from_array(array));
     }
     let method = attribute::optional(x, intern!(py, "__dlpack__"))?;
-    of_producer(&Producer::with(x, method)?, &wanted, kind, copy).map(UsmNdarray::from_array)
+    of_producer(&DlpackProducer::with(x, method)?, &wanted, kind, copy).map(UsmNdarray::from_array)
 }
 
 /// Where the array shall be.
-enum Wanted {
+enum WantedPlace {
     /// Where the memory is
     Anywhere,
     /// In memory that host code can touch
@@ -74,7 +74,7 @@ enum Wanted {
     At(Queue),
 }
 
-impl Wanted {
+impl WantedPlace {
     fn parse(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let Some(object) = device else { return Ok(Self::Anywhere) };
         if !object.is_instance_of::<PyTuple>() {
@@ -103,9 +103,9 @@ impl Wanted {
 }
 
 /// Arrays of our own need no tensor, which has no words for every context.
-fn of_ours(py: Python<'_>, array: &UsmArray, wanted: &Wanted, copy: CopyMode) -> PyResult<UsmArray> {
+fn of_ours(py: Python<'_>, array: &UsmArray, wanted: &WantedPlace, copy: CopyMode) -> PyResult<UsmArray> {
     let kind = match wanted {
-        Wanted::HostCode if !array.is_host_accessible() => Some(UsmKind::Host),
+        WantedPlace::HostCode if !array.is_host_accessible() => Some(UsmKind::Host),
         _ => None,
     };
     let queue = wanted.queue().filter(|queue| queue.context() != array.context()).cloned();
@@ -131,8 +131,8 @@ pub(in crate::tensor) fn import<'py>(
     {
         return Ok(array);
     }
-    let wanted = queue.map_or(Wanted::Anywhere, |queue| Wanted::At(queue.clone()));
-    of_producer(&Producer::with(object, Some(method))?, &wanted, kind, copy)
+    let wanted = queue.map_or(WantedPlace::Anywhere, |queue| WantedPlace::At(queue.clone()));
+    of_producer(&DlpackProducer::with(object, Some(method))?, &wanted, kind, copy)
 }
 
 /// An array over the memory of an object whose type has the C exchange API; `None` where the methods are to be called.
@@ -143,29 +143,28 @@ fn of_exchange(object: &Bound<'_, PyAny>, kind: UsmKind, copy: CopyMode) -> PyRe
     let Some(Exported { tensor, stream }) = exchange.tensor(object)? else { return Ok(None) };
     let options = DlpackImport { queue: None, kind, copy, runtime };
     let Some(stream) = stream else {
-        // SAFETY: that the memory stays as long as the tensor, and who writes it, is the protocol: behind the trust boundary of
-        // SECURITY.md.
+        // SAFETY: TB1: the memory stays as long as the tensor, and the protocol says who writes it.
         return py.detach(|| unsafe { UsmArray::from_dlpack(tensor, &options) }).or_raise().map(Some);
     };
     let place = DlpackImport { copy: CopyMode::Never, ..options };
     // A look-up and no copy, which is sooner done than the interpreter is given up.
-    // SAFETY: as above.
+    // SAFETY: TB1, as above.
     let array = unsafe { UsmArray::from_dlpack(tensor, &place) }.or_raise()?;
     if !array.is_empty() {
-        // SAFETY: the stream of the producer, which is live, is the protocol: behind the trust boundary of SECURITY.md.
+        // SAFETY: TB1: the stream of the producer is live.
         unsafe { array.queue().order_after_cuda_stream(stream) }
             .map_err(usm_array::Error::from)
             .or_raise()?;
     }
     match copy {
-        CopyMode::Always => of_ours(py, &array, &Wanted::Anywhere, copy).map(Some),
+        CopyMode::Always => of_ours(py, &array, &WantedPlace::Anywhere, copy).map(Some),
         _ => Ok(Some(array)),
     }
 }
 
 fn of_producer(
-    producer: &Producer<'_>,
-    wanted: &Wanted,
+    producer: &DlpackProducer<'_>,
+    wanted: &WantedPlace,
     kind: UsmKind,
     copy: CopyMode,
 ) -> PyResult<UsmArray> {
@@ -176,15 +175,15 @@ fn of_producer(
     let is_usm = is_cuda || on.device_type == DLDeviceType::ONE_API;
     let may_be_usm = is_usm || on.device_type == DLDeviceType::EXT_DEV;
     let ask_for_cpu = match (wanted, on.device_type) {
-        (Wanted::Anywhere, _) | (_, DLDeviceType::CPU) => false,
-        (Wanted::HostCode, _) => true,
-        (Wanted::At(_), DLDeviceType::ONE_API) => false,
+        (WantedPlace::Anywhere, _) | (_, DLDeviceType::CPU) => false,
+        (WantedPlace::HostCode, _) => true,
+        (WantedPlace::At(_), DLDeviceType::ONE_API) => false,
         // SYCL devices of CUDA, too, reach it.
-        (Wanted::At(queue), _) if is_cuda => queue.device().info().backend_name != "cuda",
+        (WantedPlace::At(queue), _) if is_cuda => queue.device().info().backend_name != "cuda",
         // kDLExtDev is our host backend, or what another library has added: only for the former there is a place here.
-        (Wanted::At(queue), DLDeviceType::EXT_DEV) => queue.device().backend_id() != BackendId::Host,
+        (WantedPlace::At(queue), DLDeviceType::EXT_DEV) => queue.device().backend_id() != BackendId::Host,
         // Whoever has memory of other kinds of devices can hand it to the host at least.
-        (Wanted::At(_), _) => true,
+        (WantedPlace::At(_), _) => true,
     };
     // The queue that the memory is used on first: that of the default context where the wanted one is of another.
     // Pinned memory is the host's: its producers know no streams.
@@ -200,7 +199,7 @@ fn of_producer(
     let tensor = match producer.tensor(ask_for_cpu.then_some(CPU), copy, stream.as_ref()) {
         // An old producer hands out USM where it is, and knows of no other places.
         Err(error) if ask_for_cpu && may_be_usm && error.is_instance_of::<PyTypeError>(py) => {
-            let array = of_producer(producer, &Wanted::Anywhere, kind, CopyMode::IfNeeded)?;
+            let array = of_producer(producer, &WantedPlace::Anywhere, kind, CopyMode::IfNeeded)?;
             return of_ours(py, &array, wanted, copy);
         }
         tensor => tensor?,
@@ -212,17 +211,17 @@ fn of_producer(
     }
     let queue = wanted.queue().or(stream.as_ref());
     let options = DlpackImport { queue, kind, copy, runtime };
-    // SAFETY: that the memory stays as long as the tensor, and who writes it, is the protocol: behind the trust boundary of SECURITY.md.
+    // SAFETY: TB1: the memory stays as long as the tensor, and the protocol says who writes it.
     py.detach(|| unsafe { UsmArray::from_dlpack(tensor, &options) }).or_raise()
 }
 
 /// The methods of an object with DLPack, of which the second one has told its device.
-struct Producer<'py> {
+struct DlpackProducer<'py> {
     method: Bound<'py, PyAny>,
     device: DLDevice,
 }
 
-impl<'py> Producer<'py> {
+impl<'py> DlpackProducer<'py> {
     /// An object and its method `__dlpack__`, if it has one.
     fn with(object: &Bound<'py, PyAny>, method: Option<Bound<'py, PyAny>>) -> PyResult<Self> {
         let py = object.py();

@@ -5,8 +5,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyRange;
 use usm_array::usm_core::{Queue, UsmKind};
 use usm_array::{
-    Casting, Conversion, CopyMode, CopyOrder, CreateOptions, Dtype, Error, Layout, MAX_NDIM, Operand, Order,
-    Scalar, UsmArray, coerced_kind, default_dtypes,
+    Casting, Conversion, CopyMode, CopyOrder, CreateOptions, Dtype, Error, Layout, MAX_NDIM, Order,
+    PromotionOperand, Scalar, UsmArray, coerced_kind, default_dtypes,
 };
 
 use super::host::HostElements;
@@ -204,7 +204,7 @@ impl Elements {
         match dtypes.iter().all(|dtype| *dtype == dtypes[0]) {
             true => dtypes[0],
             false => {
-                let operands: Vec<Operand> = dtypes.iter().map(|&dtype| dtype.into()).collect();
+                let operands: Vec<PromotionOperand> = dtypes.iter().map(|&dtype| dtype.into()).collect();
                 default_dtypes(queue.device()).result_type(&operands).unwrap_or(numbers)
             }
         }

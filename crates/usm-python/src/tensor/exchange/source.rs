@@ -85,7 +85,7 @@ impl<'a, 'py> Source<'a, 'py> {
         {
             return Ok(Self::Sequence);
         }
-        // SAFETY: an object of this interpreter.
+        // SAFETY: PY1.
         let has_buffer = unsafe { ffi::PyObject_CheckBuffer(object.as_ptr()) } != 0;
         if has_buffer && !cuda::is_behind_buffer(object)? {
             return Ok(Self::Host(Host::Buffer));

@@ -6,7 +6,7 @@ use usm_array::{Axes, Casting, CreateOptions, Dtype, UsmArray, default_dtypes};
 
 use super::super::arguments;
 use super::super::construct::in_new_memory;
-use super::super::operand::Operand;
+use super::super::operand::NumberOrArray;
 use super::operands::{self, Diagonal};
 use super::{place, results};
 use crate::errors::OrRaise;
@@ -119,12 +119,12 @@ pub(crate) fn full(
     let shape = arguments::shape(shape)?;
     let target = operands::dtype("dtype", dtype)?;
     match operands::value("fill_value", fill_value, None, target)? {
-        Operand::Scalar(value) => {
+        NumberOrArray::Scalar(value) => {
             let value = target.map_or(Ok(value), |dtype| value.for_dtype(dtype)).or_raise()?;
             let place = (device, sycl_queue, usm_type);
             create(py, place, dtype, order, len_of(&shape), true, move |new| new.full(&shape, value))
         }
-        Operand::Array(values) => {
+        NumberOrArray::Array(values) => {
             let queue = place::named_queue(py, sycl_queue, device)?;
             let queue = queue.unwrap_or_else(|| values.queue().clone());
             let kind = place::kind(usm_type)?.unwrap_or(values.kind());

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
-use usm_array::{DefaultDtypes, Dtype, DtypeKind, Operand, default_dtypes};
+use usm_array::{DefaultDtypes, Dtype, DtypeKind, PromotionOperand, default_dtypes};
 
 use super::super::arguments;
 use super::dtype_object;
@@ -44,7 +44,7 @@ pub(crate) fn result_type<'py>(
     arrays_and_dtypes: &Bound<'py, PyTuple>,
 ) -> PyResult<Bound<'py, PyAny>> {
     const NAME: &str = "arrays_and_dtypes";
-    let mut operands: Vec<Operand> = Vec::new();
+    let mut operands: Vec<PromotionOperand> = Vec::new();
     let mut defaults: Option<DefaultDtypes> = None;
     for (i, argument) in arrays_and_dtypes.iter().enumerate() {
         let name = item(NAME, i);
@@ -72,8 +72,9 @@ pub(crate) fn result_type<'py>(
     }
     let defaults = defaults.unwrap_or(DefaultDtypes::WITH_FP64);
     // A boolean changes nothing beside others, and lets numbers alone have a dtype.
-    let only_numbers = !operands.is_empty() && operands.iter().all(|one| matches!(one, Operand::Weak(_)));
-    operands.extend(only_numbers.then_some(Operand::Dtype(Dtype::Bool)));
+    let only_numbers =
+        !operands.is_empty() && operands.iter().all(|one| matches!(one, PromotionOperand::Weak(_)));
+    operands.extend(only_numbers.then_some(PromotionOperand::Dtype(Dtype::Bool)));
     dtype_object(py, defaults.result_type(&operands).or_value_error(NAME)?)
 }
 

@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use usm_array::{ArrayOrScalar, UsmArray};
 
 use super::super::arguments::copy_order;
-use super::super::operand::{Operand, same_queue};
+use super::super::operand::{NumberOrArray, same_queue};
 use super::operands;
 use super::results;
 use crate::errors::ExecutionPlacementError;
@@ -29,9 +29,9 @@ pub(super) fn binary<'py>(
     results::give(x1.py(), out, work, move || {
         let arrays = results::arrays([a.array(), b.array()]);
         let result = match (&a, &b) {
-            (Operand::Array(a), b) => function(a, b.into())?,
-            (a, Operand::Array(b)) => reversed(b, a.into())?,
-            (Operand::Scalar(_), Operand::Scalar(_)) => {
+            (NumberOrArray::Array(a), b) => function(a, b.into())?,
+            (a, NumberOrArray::Array(b)) => reversed(b, a.into())?,
+            (NumberOrArray::Scalar(_), NumberOrArray::Scalar(_)) => {
                 return Err(usm_array::ManipulateError::NoArrays.into());
             }
         };

@@ -4,7 +4,8 @@ use pyo3::prelude::*;
 use usm_array::{Casting, Dtype, LikeOptions, UsmArray};
 
 use super::super::arguments::copy_order;
-use super::super::operand::Operand;
+use super::super::operand::NumberOrArray;
+use super::create::Placement;
 use super::operands;
 use super::{place, results};
 use crate::objects::UsmNdarray;
@@ -93,20 +94,17 @@ pub(crate) fn full_like(
         None => operands::found("x", x)?.dtype(),
     };
     match operands::value("fill_value", fill_value, None, Some(target))? {
-        Operand::Scalar(value) => like(py, x, place, dtype, order, move |model, options| {
+        NumberOrArray::Scalar(value) => like(py, x, place, dtype, order, move |model, options| {
             let dtype: Dtype = options.dtype.unwrap_or(model.dtype());
             model.full_like(value.for_dtype(dtype)?, options)
         }),
-        Operand::Array(values) => like(py, x, place, dtype, order, move |model, options| {
+        NumberOrArray::Array(values) => like(py, x, place, dtype, order, move |model, options| {
             let array = model.empty_like(options)?;
             array.assign_cast(&values, Casting::Unsafe)?;
             Ok(array)
         }),
     }
 }
-
-/// `device`, `sycl_queue` and `usm_type`.
-type Placement<'a, 'py> = (Option<&'a Bound<'py, PyAny>>, Option<&'a Bound<'py, PyAny>>, Option<&'a str>);
 
 fn like(
     py: Python<'_>,

@@ -7,7 +7,7 @@ use usm_array::{Casting, Conversion, DefaultDtypes, Dtype, IndexMode, Scalar, Us
 
 use super::super::arguments;
 use super::super::exchange::{Source, Wanted, array_from};
-use super::super::operand::{Operand, index_array};
+use super::super::operand::{NumberOrArray, index_array};
 use crate::errors::{OrRaise, reworded, wrong_type};
 use crate::interface::import::{Found, array_if_usm, no_usm};
 use crate::number::{index, index_sequence, item, sequence, word};
@@ -56,10 +56,10 @@ fn numbered(name: &str, objects: &[Bound<'_, PyAny>]) -> PyResult<Vec<UsmArray>>
 }
 
 /// A number or an array.
-pub(super) fn operand(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Operand> {
+pub(super) fn operand(name: &str, object: &Bound<'_, PyAny>) -> PyResult<NumberOrArray> {
     match arguments::scalar(object)? {
-        Some(scalar) => Ok(Operand::Scalar(scalar)),
-        None => found(name, object).map(Operand::from),
+        Some(scalar) => Ok(NumberOrArray::Scalar(scalar)),
+        None => found(name, object).map(NumberOrArray::from),
     }
 }
 
@@ -169,18 +169,18 @@ pub(super) fn value(
     object: &Bound<'_, PyAny>,
     beside: Option<&UsmArray>,
     dtype: Option<Dtype>,
-) -> PyResult<Operand> {
+) -> PyResult<NumberOrArray> {
     let source =
         Source::of(object).map_err(|error| reworded(object.py(), error, |text| format!("{name}: {text}")))?;
     match source {
-        Source::Number(value) => return Ok(Operand::Scalar(value)),
+        Source::Number(value) => return Ok(NumberOrArray::Scalar(value)),
         Source::Array(array) => return Ok(array.into()),
         _ => {}
     }
     if let Some(value) = arguments::numpy_number(object)? {
-        return Ok(Operand::Scalar(value));
+        return Ok(NumberOrArray::Scalar(value));
     }
     let wanted = beside.map(|beside| Wanted::at(beside.queue().clone(), beside.kind())).unwrap_or_default();
     let dtype = dtype.filter(|_| matches!(source, Source::Sequence));
-    array_from(object, source, wanted.of_dtype(dtype)).map(Operand::from)
+    array_from(object, source, wanted.of_dtype(dtype)).map(NumberOrArray::from)
 }

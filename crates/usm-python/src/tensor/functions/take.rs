@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use usm_array::UsmArray;
 
-use super::super::operand::{Operand, same_queue};
+use super::super::operand::{NumberOrArray, same_queue};
 use super::operands;
 use super::results;
 use crate::errors::OrRaise;
@@ -136,14 +136,18 @@ pub(crate) fn put_along_axis(
 }
 
 /// Values for elements of an array: a number is cast as Python casts.
-pub(super) fn cast_value(name: &str, object: &Bound<'_, PyAny>, target: &UsmArray) -> PyResult<Operand> {
+pub(super) fn cast_value(
+    name: &str,
+    object: &Bound<'_, PyAny>,
+    target: &UsmArray,
+) -> PyResult<NumberOrArray> {
     Ok(match operands::value(name, object, Some(target), Some(target.dtype()))? {
-        Operand::Scalar(value) => Operand::Scalar(value.for_dtype(target.dtype()).or_raise()?),
+        NumberOrArray::Scalar(value) => NumberOrArray::Scalar(value.for_dtype(target.dtype()).or_raise()?),
         array => array,
     })
 }
 
-fn check_queues(array: &UsmArray, indices: &UsmArray, values: &Operand) -> PyResult<()> {
+fn check_queues(array: &UsmArray, indices: &UsmArray, values: &NumberOrArray) -> PyResult<()> {
     same_queue(&[("x", Some(array)), ("indices", Some(indices)), ("vals", values.array())])
 }
 

@@ -257,7 +257,7 @@ impl Kernels {
         after: &[Event],
     ) -> Result<Event> {
         let launches = self.launches(queue, Work::Fill(element), plan, [dst.expose_provenance(), 0]);
-        // SAFETY: the caller's promises.
+        // SAFETY: the caller's promises 1 to 4.
         unsafe { launches.map_err(super::refused(queue))?.submit(queue, after) }
     }
 }

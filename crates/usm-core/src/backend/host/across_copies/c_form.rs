@@ -71,12 +71,14 @@ impl<T> CForm for &[T] {
     }
 
     unsafe fn from_c(c: Borrowed<T>) -> Self {
-        // SAFETY: the parts of a slice (1), which is live (1).
+        // SAFETY: the parts of a slice, which is live (promise 1).
         unsafe { slice::from_raw_parts(c.first, c.len) }
     }
 }
 
 /// A vector, with the function that frees it.
+///
+/// Invariant CF1: `first` and `len` are the parts of a box that `into_c` gave away, and `free` is called once.
 #[repr(C)]
 pub(super) struct Owned<T> {
     first: *mut T,
@@ -89,7 +91,7 @@ impl<T: Copy> CForm for Vec<T> {
 
     fn into_c(self) -> Owned<T> {
         unsafe extern "C" fn free<T>(first: *mut T, len: usize) {
-            // SAFETY: the box that `into_c` gave away.
+            // SAFETY: the box that `into_c` gave away (CF1).
             drop(unsafe { Box::from_raw(ptr::slice_from_raw_parts_mut(first, len)) });
         }
         let (len, first) = (self.len(), Box::into_raw(self.into_boxed_slice()).cast());
@@ -97,9 +99,9 @@ impl<T: Copy> CForm for Vec<T> {
     }
 
     unsafe fn from_c(c: Owned<T>) -> Self {
-        // SAFETY: the parts of a box (1), which this function alone has.
+        // SAFETY: CF1; this function alone has the value (promise 1).
         let copied = unsafe { slice::from_raw_parts(c.first, c.len) }.to_vec();
-        // SAFETY: the function of that box, which is used only once (1).
+        // SAFETY: CF1; the value is used only once (promise 1).
         unsafe { (c.free)(c.first, c.len) };
         copied
     }
@@ -107,27 +109,27 @@ impl<T: Copy> CForm for Vec<T> {
 
 /// A result; an error is its text.
 #[repr(C)]
-pub(super) enum Outcome<T> {
+pub(super) enum CResult<T> {
     Done(T),
     Failed(Owned<u8>),
 }
 
 impl<T: CForm> CForm for Result<T> {
-    type C = Outcome<T::C>;
+    type C = CResult<T::C>;
 
-    fn into_c(self) -> Outcome<T::C> {
+    fn into_c(self) -> CResult<T::C> {
         match self {
-            Ok(value) => Outcome::Done(value.into_c()),
-            Err(error) => Outcome::Failed(error.to_string().into_bytes().into_c()),
+            Ok(value) => CResult::Done(value.into_c()),
+            Err(error) => CResult::Failed(error.to_string().into_bytes().into_c()),
         }
     }
 
-    unsafe fn from_c(c: Outcome<T::C>) -> Self {
+    unsafe fn from_c(c: CResult<T::C>) -> Self {
         match c {
-            // SAFETY: as for the result (1).
-            Outcome::Done(value) => Ok(unsafe { T::from_c(value) }),
-            Outcome::Failed(text) => {
-                // SAFETY: as for the result (1).
+            // SAFETY: as for the result (promise 1).
+            CResult::Done(value) => Ok(unsafe { T::from_c(value) }),
+            CResult::Failed(text) => {
+                // SAFETY: as for the result (promise 1).
                 let text = unsafe { Vec::from_c(text) };
                 Err(Error::OfSharedHost { text: String::from_utf8_lossy(&text).into_owned() })
             }
@@ -137,22 +139,22 @@ impl<T: CForm> CForm for Result<T> {
 
 /// Facts about an address. The length is 0 for an address that is not USM.
 #[repr(C)]
-pub(super) struct Found {
+pub(super) struct CPointerInfo {
     kind: UsmKind,
     start: usize,
     len_bytes: usize,
 }
 
 impl CForm for Option<PointerInfo> {
-    type C = Found;
+    type C = CPointerInfo;
 
-    fn into_c(self) -> Found {
+    fn into_c(self) -> CPointerInfo {
         let kind = self.map_or(UsmKind::Host, |info| info.kind);
         let (start, len_bytes) = self.and_then(|info| info.block).unwrap_or((0, 0));
-        Found { kind, start, len_bytes }
+        CPointerInfo { kind, start, len_bytes }
     }
 
-    unsafe fn from_c(c: Found) -> Self {
+    unsafe fn from_c(c: CPointerInfo) -> Self {
         (c.len_bytes > 0).then(|| PointerInfo::new(c.kind, Some((c.start, c.len_bytes))))
     }
 }

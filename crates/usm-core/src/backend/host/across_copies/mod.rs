@@ -78,7 +78,7 @@ macro_rules! table {
             /// [`VERSION`] of the copy that made it.
             version: u32,
             size_bytes: u32,
-            /// Invariant T1: the backend that all functions of this table take, which lives as long as the process.
+            /// Invariant HT1: the backend that all functions of this table take, which lives as long as the process.
             server: *const c_void,
             /// The flag that lets one thread at a time wait inside the OpenCL driver; null where there is no SYCL backend.
             waits: *const AtomicBool,
@@ -95,19 +95,19 @@ macro_rules! table {
                 unsafe extern "C" fn $name(
                     server: *const c_void, $($argument: <$type as CForm>::C),*
                 ) -> <$answer as CForm>::C {
-                    // SAFETY: T1, and `client.rs` passes the server of the table.
+                    // SAFETY: HT1, and `client.rs` passes the server of the table.
                     let backend = unsafe { &*server.cast::<HostBackend>() };
                     $(
-                        // SAFETY: `client.rs` passes the C form of a value, once, and of a slice that lives through the call.
+                        // SAFETY: promise 1 of `CForm::from_c`: `client.rs` passes the C form of a value, once, and of a slice that lives through the call.
                         let $argument = unsafe { <$type as CForm>::from_c($argument) };
                     )*
-                    // SAFETY: the promises of the method are those of the caller, which calls it in `client.rs`.
+                    // SAFETY: promises 1 to 3 of the method of `Backend`: `client.rs` calls it for its own caller.
                     unsafe { backend.$name($($argument),*) }.into_c()
                 })+
                 HostTable {
                     version: VERSION,
                     size_bytes: u32::try_from(size_of::<HostTable>()).unwrap_or(0),
-                    server: Arc::into_raw(Arc::clone(self)).cast(), // T1: this count is never given back
+                    server: Arc::into_raw(Arc::clone(self)).cast(), // HT1: this count is never given back
                     waits: flag(),
                     $($name,)+
                 }
@@ -117,9 +117,9 @@ macro_rules! table {
 }
 functions!(table);
 
-// SAFETY: T1: the backend can be used from any thread (promise 1 of `Backend`), and the rest is numbers and functions.
+// SAFETY: HT1: the backend can be used from any thread (promise 1 of `Backend`), and the rest is numbers and functions.
 unsafe impl Send for HostTable {}
-// SAFETY: T1: as for Send.
+// SAFETY: HT1: as for Send.
 unsafe impl Sync for HostTable {}
 
 #[cfg(feature = "sycl")]

@@ -12,11 +12,11 @@ use crate::project::{Project, openly, openly_for_long};
 use crate::python::Venv;
 
 /// Tests of the wheel, seen from the root, and of the example of an extension.
-pub(in crate::tasks) const WHEEL_TESTS: &str = "tests/python";
-pub(in crate::tasks) const EXTENSION_TESTS: &str = "examples/pyext/tests";
+pub(in crate::commands) const WHEEL_TESTS: &str = "tests/python";
+pub(in crate::commands) const EXTENSION_TESTS: &str = "examples/pyext/tests";
 
 /// `0` keeps a GPU of this machine out of tests that expect a default device of SYCL or of the host.
-pub(in crate::tasks) const CUDA: &str = "USM_CUDA";
+pub(in crate::commands) const CUDA: &str = "USM_CUDA";
 
 /// The files of [`WHEEL_TESTS`] about CUDA devices.
 const CUDA_TESTS: [&str; 6] = [
@@ -35,7 +35,7 @@ const MAX_PROCESSES: usize = 4;
 const SYCL_PLACES: [&str; 4] = ["USM_SYCL_ROOT", "CONDA_PREFIX", "CMPLR_ROOT", "ONEAPI_ROOT"];
 
 /// A run of pytest.
-pub(in crate::tasks) struct Tests<'p> {
+pub(in crate::commands) struct Tests<'p> {
     project: &'p Project,
     command: Cmd<'p>,
 }
@@ -43,7 +43,7 @@ pub(in crate::tasks) struct Tests<'p> {
 impl<'p> Tests<'p> {
     /// pytest on files or folders, seen from the root. One process per core. The variables reach these processes, and options of the
     /// interpreter do not.
-    pub(in crate::tasks) fn of(project: &'p Project, venv: &Venv<'p>, paths: &[String]) -> Self {
+    pub(in crate::commands) fn of(project: &'p Project, venv: &Venv<'p>, paths: &[String]) -> Self {
         let processes = available_parallelism().map_or(1, NonZero::get).min(MAX_PROCESSES);
         let pytest = venv.python().args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]);
         let pytest = pytest.args(["--dist", "worksteal", "-n", &processes.to_string()]);
@@ -55,7 +55,7 @@ impl<'p> Tests<'p> {
     }
 
     /// The tests in a folder, with the SYCL device.
-    pub(in crate::tasks) fn with_sycl(
+    pub(in crate::commands) fn with_sycl(
         project: &'p Project,
         venv: &Venv<'p>,
         folder: &str,
@@ -66,12 +66,12 @@ impl<'p> Tests<'p> {
     }
 
     /// The tests in a folder, where there is no SYCL.
-    pub(in crate::tasks) fn without_sycl(project: &'p Project, venv: &Venv<'p>, folder: &str) -> Self {
+    pub(in crate::commands) fn without_sycl(project: &'p Project, venv: &Venv<'p>, folder: &str) -> Self {
         Self::of(project, venv, &[folder.to_owned()]).hiding_sycl()
     }
 
     /// The tests about CUDA devices, on the stand-in of the driver with two GPUs.
-    pub(in crate::tasks) fn stand_in(project: &'p Project, venv: &Venv<'p>) -> Self {
+    pub(in crate::commands) fn stand_in(project: &'p Project, venv: &Venv<'p>) -> Self {
         let paths = CUDA_TESTS.map(|name| format!("{WHEEL_TESTS}/{name}.py"));
         let tests = Self::of(project, venv, &paths).env(CUDA, "1").env("CUDA_LOOPBACK_DEVICES", "2");
         let driver = stand_in(project).display().to_string();
@@ -79,29 +79,29 @@ impl<'p> Tests<'p> {
         required.iter().fold(tests.env(DRIVER, &driver), |tests, name| tests.env(name, "1"))
     }
 
-    pub(in crate::tasks) fn env(mut self, name: &str, value: &str) -> Self {
+    pub(in crate::commands) fn env(mut self, name: &str, value: &str) -> Self {
         self.command = self.command.env(name, value);
         self
     }
 
-    pub(in crate::tasks) fn args(mut self, arguments: &[&str]) -> Self {
+    pub(in crate::commands) fn args(mut self, arguments: &[&str]) -> Self {
         self.command = self.command.args(arguments);
         self
     }
 
     /// Hides a SYCL that the caller's environment points to.
-    pub(in crate::tasks) fn hiding_sycl(mut self) -> Self {
+    pub(in crate::commands) fn hiding_sycl(mut self) -> Self {
         self.command = hide_sycl(self.command).args(["-m", "not lengthy"]).env("USM_TEST_NO_SYCL", "1");
         self
     }
 
     /// Runs it in an empty folder, so that only the installed wheel can be imported.
-    pub(in crate::tasks) fn run(self) -> Outcome<()> {
+    pub(in crate::commands) fn run(self) -> Outcome<()> {
         self.run_by(openly)
     }
 
     /// As [`run`](Self::run), for a campaign.
-    pub(in crate::tasks) fn run_for_long(self) -> Outcome<()> {
+    pub(in crate::commands) fn run_for_long(self) -> Outcome<()> {
         self.run_by(openly_for_long)
     }
 

@@ -9,7 +9,7 @@ use crate::project::{Project, openly, quietly};
 use crate::python::Venv;
 
 /// The crates whose tests run on each device, with the test backends.
-pub(in crate::tasks) const DEVICE_LIBRARIES: &str =
+pub(in crate::commands) const DEVICE_LIBRARIES: &str =
     "-p usm-core -p usm-memory -p usm-array --features usm-core/testing,usm-array/ndarray,usm-array/svg";
 
 /// The layers over Python have no Rust tests: a test program would have to link libpython.
@@ -20,8 +20,8 @@ const TESTED: &str = "--workspace --exclude usm-python --exclude usm-pyext-examp
 const FEATURES: [(&str, &str); 2] = [("usm-memory", "svg"), ("usm-array", "ndarray,svg")];
 
 /// Variable with the path of a CUDA driver, and the file of the stand-in.
-pub(in crate::tasks) const DRIVER: &str = "USM_CUDA_DRIVER";
-pub(in crate::tasks) const STAND_IN: &str = "libcuda_loopback.so";
+pub(in crate::commands) const DRIVER: &str = "USM_CUDA_DRIVER";
+pub(in crate::commands) const STAND_IN: &str = "libcuda_loopback.so";
 
 /// The SYCL CPU device compiles kernels without its vectorizer, which takes less time. Parts of `cargo xtask verify` have the
 /// kernels that users get.
@@ -39,7 +39,11 @@ pub(super) fn build(project: &Project) -> Outcome<()> {
 }
 
 /// Runs all tests, with these variables.
-pub(in crate::tasks) fn tests(project: &Project, venv: &Venv<'_>, variables: &[(&str, &str)]) -> Outcome<()> {
+pub(in crate::commands) fn tests(
+    project: &Project,
+    venv: &Venv<'_>,
+    variables: &[(&str, &str)],
+) -> Outcome<()> {
     let tests = with_devices(project, runner(project).args(TESTED.split(' ')), venv);
     openly(variables.iter().fold(tests, |tests, (name, value)| tests.env(name, value)))
 }
@@ -70,7 +74,7 @@ pub(super) fn doctests(project: &Project, venv: &Venv<'_>, package: Option<&str>
 }
 
 /// nextest where it is installed, which ends a test that hangs; else `cargo test`, which ends its program.
-pub(in crate::tasks) fn runner(project: &Project) -> Cmd<'_> {
+pub(in crate::commands) fn runner(project: &Project) -> Cmd<'_> {
     let program = if has_nextest(project) {
         project.cargo().args(["nextest", "run", "--status-level", "slow"])
     } else {
@@ -104,6 +108,6 @@ pub(super) fn stand_in(project: &Project) -> PathBuf {
 }
 
 /// A Rust test finds the runtime in the venv, and one that does not find it fails.
-pub(in crate::tasks) fn require_sycl<'p>(tests: Cmd<'p>, venv: &Venv<'_>) -> Cmd<'p> {
+pub(in crate::commands) fn require_sycl<'p>(tests: Cmd<'p>, venv: &Venv<'_>) -> Cmd<'p> {
     tests.env("VIRTUAL_ENV", venv.dir()).env("USM_REQUIRE_SYCL", "1")
 }

@@ -7,9 +7,9 @@
 //! | `python.rs` | pytest on a wheel |
 //! | `pythons.rs` | pytest on other interpreters, a part of `cargo xtask verify` |
 
-pub(in crate::tasks) mod python;
-pub(in crate::tasks) mod pythons;
-pub(in crate::tasks) mod rust;
+pub(in crate::commands) mod python;
+pub(in crate::commands) mod pythons;
+pub(in crate::commands) mod rust;
 
 use std::path::PathBuf;
 use std::thread::{self, ScopedJoinHandle};

@@ -1,4 +1,4 @@
-//! Host code in a task of a queue: the host backend protects its device memory, and runs tasks where that is open
+//! Copies and fills as host tasks: the host backend protects its device memory, and runs host tasks where that is open
 
 use usm_memory::usm_core::{Event, HostTask, Queue, Result as CoreResult, TaskMemory};
 
@@ -7,7 +7,7 @@ use super::host;
 use super::plan::{CopyPlan, Side};
 use crate::dtype::MAX_ITEMSIZE_BYTES;
 
-/// Carries out a plan in a task of a queue that runs such, after the events.
+/// Carries out a plan as a host task of a queue that runs such, after the events.
 ///
 /// # Safety
 /// Those of [`host::execute`], until the event is complete; the bytes between the elements of a side are memory, too: USM of the queue's
@@ -25,16 +25,16 @@ pub(super) unsafe fn copy(
     let task = HostTask::new(move |addresses| {
         let &[dst, src] = addresses else { return Err("it needs two addresses".to_owned()) };
         let (dst, src) = (dst.wrapping_offset(-to_lowest), src.wrapping_offset(-from_lowest));
-        // SAFETY: the caller's promises hold until the task is complete, at addresses that are moved as a whole.
+        // SAFETY: the caller's promises 1 to 4 hold until the task is complete, at addresses that are moved as a whole.
         unsafe { host::execute(plan, cast, dst, src) };
         Ok(())
     });
-    // SAFETY: 1. Valid and unshared by the caller's promises until the event is complete. 2. The task touches elements of the plan, all of
+    // SAFETY: 1. Valid and unshared by the caller's promises 1 to 4 until the event is complete. 2. The task touches elements of the plan, all of
     // which the two ranges span. 3. It owns numbers.
     unsafe { queue.host_task(&[to, from], task, after) }
 }
 
-/// Sets the elements of the target of a plan to one value, in a task of a queue that runs such, after the events. The plan reads the element
+/// Sets the elements of the target of a plan to one value, as a host task of a queue that runs such, after the events. The plan reads the element
 /// with displacement 0 of its source only.
 ///
 /// # Safety
@@ -50,11 +50,11 @@ pub(super) unsafe fn fill(
     let (to, to_lowest) = spanned(&plan, Side::Target, cast.dst.itemsize_bytes(), dst);
     let task = HostTask::new(move |addresses| {
         let &[dst] = addresses else { return Err("it needs one address".to_owned()) };
-        // SAFETY: as for `copy`; the element is memory of the task.
+        // SAFETY: the caller's promises 1 to 4, as for `copy`; the element is memory of the task.
         unsafe { host::execute(plan, cast, dst.wrapping_offset(-to_lowest), element.as_ptr()) };
         Ok(())
     });
-    // SAFETY: 1. Valid and unshared by the caller's promises until the event is complete. 2. The task touches elements of the plan, all of
+    // SAFETY: 1. Valid and unshared by the caller's promises 1 to 4 until the event is complete. 2. The task touches elements of the plan, all of
     // which the range spans. 3. It owns numbers.
     unsafe { queue.host_task(&[to], task, after) }
 }

@@ -5,10 +5,10 @@ use std::path::Path;
 use xshell::Cmd;
 
 use super::Options;
+use crate::commands::test::rust::runner;
 use crate::failure::{Failure, Outcome};
 use crate::project::{Project, openly_for_long, quietly};
 use crate::report::{Steps, say};
-use crate::tasks::test::rust::runner;
 
 /// Tests that the sanitizer cannot run. The first one states how much is kept, which does not hold where threads run so slowly. The
 /// names of the others begin so: a child of a fork beside other threads can hang in the sanitizer's own locks.
@@ -63,7 +63,7 @@ pub(super) fn miri(project: &Project, _: &Options, steps: &mut Steps) -> Outcome
 }
 
 /// Miri over unit tests of usm-memory in one order of threads, for continuous integration. Where it is not installed, this says so.
-pub(in crate::tasks) fn miri_in_gate(project: &Project) -> Outcome<()> {
+pub(in crate::commands) fn miri_in_gate(project: &Project) -> Outcome<()> {
     match missing_for_miri(project) {
         None => {
             let (package, tests, cases) = INTERPRETED[0];

@@ -18,12 +18,12 @@ const GROUP_ITEMS: usize = 256;
 /// Elements of each work-item.
 const ITEM_ELEMENTS: usize = 4;
 
-/// Arguments for which a task has memory from the beginning: two nests of loops, and some more.
+/// Arguments for which a call has memory from the beginning: two nests of loops, and some more.
 const ARGUMENTS: usize = 64;
 
 /// A kernel and the arguments that it has so far. In a box, since each argument moves it on.
 #[derive(Debug)]
-pub(crate) struct Task<'a> {
+pub(crate) struct KernelCall<'a> {
     queue: &'a Queue,
     kernel: Kernel,
     operands: Vec<Operand<'a>>,
@@ -37,11 +37,11 @@ pub(crate) struct Task<'a> {
     group_items: usize,
 }
 
-impl<'a> Task<'a> {
+impl<'a> KernelCall<'a> {
     /// A kernel of a module without arguments; `None` where it cannot be built.
     pub(crate) fn new(queue: &'a Queue, module: &'static Module, name: &'static str) -> Option<Box<Self>> {
         let kernel = Kernels::global().kernel(queue, module, name).ok()?;
-        let task = Box::new(Self {
+        let call = Box::new(Self {
             queue,
             kernel,
             operands: Vec::with_capacity(4),
@@ -51,7 +51,7 @@ impl<'a> Task<'a> {
             groups: 1,
             group_items: 1,
         });
-        Some(task.up_to_items(GROUP_ITEMS))
+        Some(call.up_to_items(GROUP_ITEMS))
     }
 
     /// Lets groups have as many work-items as the kernel can have, up to so many.
@@ -177,7 +177,7 @@ impl<'a> Task<'a> {
             // SAFETY: 1. By promise 2 the kernel uses what the operands say. 2. Promise 3.
             return Ok(unsafe { submit(queue, &operands, launched) }?);
         }
-        // SAFETY: 1. and 2. as above. 3. Of what host code reaches there are answers alone, which are new memory and read under a guard (N1).
+        // SAFETY: 1. and 2. as above. 3. Of what host code reaches there are answers alone, which are new memory and read under a guard (AN1).
         Ok(unsafe { submit_async(queue, &operands, &[], launched) }?)
     }
 }
@@ -192,7 +192,7 @@ impl UsmArray {
 }
 
 /// Whether operations on an array are for kernels of its queue: host code does not reach the memory, the queue does, elements are where
-/// kernels may touch them, and the device has what all kernels need. Host code in tasks of a queue needs no kernels.
+/// kernels may touch them, and the device has what all kernels need. Host tasks of a queue need no kernels.
 pub(crate) fn is_for_kernels(array: &UsmArray) -> bool {
     let queue = array.queue();
     !array.is_host_reachable() && is_operand(array, queue) && queue.device().info().has(Aspects::FP64)
@@ -220,7 +220,7 @@ pub(crate) fn code(dtype: Dtype) -> u32 {
 
 /// Numbers that kernels tell the host: in memory that both reach, if the device has such memory.
 ///
-/// Invariant N1: nobody else has the memory; host code reads it under a guard.
+/// Invariant AN1: nobody else has the memory; host code reads it under a guard.
 #[derive(Debug)]
 pub(crate) struct Answer(UsmArray);
 

@@ -1,12 +1,12 @@
 //! Parts with many random cases: properties, forks, drops, orders of imports.
 
 use super::Options;
+use crate::commands::test::python::{Tests, WHEEL_TESTS};
+use crate::commands::test::rust::require_sycl;
 use crate::failure::Outcome;
 use crate::project::{Project, openly_for_long};
 use crate::python::{PEERS, PYTEST, SYCL, Venv};
 use crate::report::Steps;
-use crate::tasks::test::python::{Tests, WHEEL_TESTS};
-use crate::tasks::test::rust::require_sycl;
 use crate::wheel;
 
 /// How many children the tests of forked children fork beside each kind of activity.

@@ -1,13 +1,13 @@
 //! Parts with the tests of the gate in other settings: features, devices, interpreters, peers.
 
 use super::Options;
+use crate::commands::dist;
+use crate::commands::test::python::{Tests, WHEEL_TESTS};
+use crate::commands::test::{Peers, pythons, rust};
 use crate::failure::{Failure, Outcome};
 use crate::project::{Project, openly};
 use crate::python::{ARRAY_API_SUITE, HEAVY_PEERS, NVRTC, PEERS, PYTEST, SYCL, TYPES, Venv};
 use crate::report::Steps;
-use crate::tasks::dist;
-use crate::tasks::test::python::{Tests, WHEEL_TESTS};
-use crate::tasks::test::{Peers, pythons, rust};
 use crate::wheel;
 
 /// The crates whose tests differ without their default features.

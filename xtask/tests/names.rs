@@ -1,0 +1,80 @@
+//! One word, one thing: a name of a type stands for one type in a crate, and terms of the design for one type in all crates.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::files;
+
+const CRATES: [&str; 6] = ["sycl-sys", "usm-core", "usm-memory", "usm-array", "usm-python", "usm-bench"];
+
+/// Terms that are one type in all crates together.
+const TERMS: [&str; 5] = ["Operand", "Order", "Block", "Place", "Index"];
+
+/// Names that say only what a type is to its file: the part behind a counted pointer, under a lock, or in a README.
+const OF_A_FILE: [&str; 3] = ["Inner", "State", "Readme"];
+
+/// Names of usm-memory that stand for several types so far, and terms that other crates have, too. Take out what has become one type.
+const LEFT: [&str; 8] = ["Callback", "Counts", "Entry", "Operand", "Order", "Part", "Pending", "Piece"];
+
+/// The names of the types that a file declares, without its tests. Associated types are none.
+fn types(content: &str) -> Vec<&str> {
+    let library = content.split("mod tests {").next().unwrap_or_default();
+    let declared = |line| {
+        let code = str::trim_start(line);
+        let (visibility, rest) = match code.strip_prefix("pub(").and_then(|rest| rest.split_once(") ")) {
+            Some((_, rest)) => (true, rest),
+            None => code.strip_prefix("pub ").map_or((false, code), |rest| (true, rest)),
+        };
+        let rest = rest.strip_prefix("unsafe ").unwrap_or(rest);
+        let (kind, name) = rest.split_once(' ')?;
+        let is_alias = kind == "type" && (visibility || line.len() == code.len());
+        let is_type = ["struct", "enum", "trait", "union"].contains(&kind) || is_alias;
+        let end = name.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(name.len());
+        (is_type && name.starts_with(|c: char| c.is_ascii_uppercase())).then_some(&name[..end])
+    };
+    library.lines().filter_map(declared).collect()
+}
+
+/// Where each crate declares each name.
+fn declared() -> BTreeMap<(&'static str, String), Vec<String>> {
+    let mut found: BTreeMap<_, Vec<String>> = BTreeMap::new();
+    for name in CRATES {
+        let sources = files(&format!("crates/{name}/src"), &["rs"]);
+        for (file, content) in sources.iter().filter(|(file, _)| !file.contains("/tests")) {
+            for declared in types(content) {
+                found.entry((name, declared.to_owned())).or_default().push(file.clone());
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn a_name_is_one_type_in_a_crate() {
+    let is_left =
+        |name: &str, of: &str| OF_A_FILE.contains(&name) || of == "usm-memory" && LEFT.contains(&name);
+    let several: Vec<_> = declared()
+        .into_iter()
+        .filter(|((of, name), places)| places.len() > 1 && !is_left(name, of))
+        .collect();
+    assert!(several.is_empty(), "one name, several types: {several:#?}");
+}
+
+#[test]
+fn a_term_is_one_type_in_all_crates() {
+    let declared = declared();
+    for term in TERMS.into_iter().filter(|term| !LEFT.contains(term)) {
+        let places: Vec<_> =
+            declared.iter().filter(|((_, name), _)| name == term).flat_map(|(_, places)| places).collect();
+        assert!(places.len() <= 1, "{term} is several types: {places:#?}");
+    }
+}
+
+#[test]
+fn declarations_are_found() {
+    let content = "pub struct A<T>(T);\n    pub(in crate::x) enum B {\nunsafe trait C: Send {}\npub(super) type D = u8;\n\
+                   impl E for A {\n    type F = u8;\n}\n// struct G\nmod tests {\n    struct H;\n}\n";
+    assert_eq!(types(content), ["A", "B", "C", "D"]);
+}
