@@ -231,7 +231,7 @@ fn contributing_has_each_command_and_part_and_variable() {
         let (_, rest) = content.split_once(starts).unwrap();
         rest.lines().map(str::to_owned).collect()
     };
-    let commands = lines_of("xtask/src/main.rs", "enum Task {");
+    let commands = lines_of("xtask/src/main.rs", "enum Command {");
     let commands = commands.iter().take_while(|line| !line.starts_with('}')).filter_map(|line| {
         let name = line.strip_prefix("    ").filter(|name| name.starts_with(char::is_uppercase))?;
         Some(name.split(|c: char| !c.is_alphanumeric()).next()?.to_lowercase())
@@ -241,7 +241,7 @@ fn contributing_has_each_command_and_part_and_variable() {
     for name in commands {
         assert!(document.contains(&format!("| `cargo xtask {name}")), "CONTRIBUTING.md has no row of {name}");
     }
-    let parts = lines_of("xtask/src/tasks/verify/mod.rs", "PARTS: ");
+    let parts = lines_of("xtask/src/commands/verify/mod.rs", "PARTS: ");
     let parts: Vec<_> =
         parts.iter().filter_map(|line| line.trim().strip_prefix("name: \"")?.split('"').next()).collect();
     assert!(parts.len() > 5, "{parts:?}");
