@@ -10,7 +10,7 @@ use super::{Axes, Layout};
 pub(crate) struct Run {
     /// Displacement of the first element
     pub(crate) offset: isize,
-    /// Distance of two neighbours
+    /// Distance of two adjacent elements
     pub(crate) stride: isize,
     /// Number of elements, at least 1
     pub(crate) len: usize,
