@@ -13,7 +13,8 @@ use common::{code, files, root, sources};
 const LIBRARIES: [&str; 5] = ["sycl-sys", "usm-core", "usm-memory", "usm-array", "usm-python"];
 
 /// A lock or lazy value of the standard library is fork-safe for one of these reasons (docs/decisions/0019-forks.md).
-const STANDARD_LOCKS: [(&str, &[&str]); 7] = [
+const STANDARD_LOCKS: [(&str, &[&str]); 8] = [
+    ("it is set once, and nobody waits for it", &["usm-core/src/backend/host/fault.rs"]),
     ("it is the implementation of the types for forks", &["usm-core/src/fork.rs"]),
     (
         "an entry guard keeps a forked child from it, as from the runtime or driver below",
@@ -36,7 +37,7 @@ const STANDARD_LOCKS: [(&str, &[&str]); 7] = [
         "the pools of the parent allocate nothing in a child",
         &["usm-memory/src/resource/pool/cache.rs", "usm-memory/src/resource/pool/inner.rs"],
     ),
-    ("a fork waits for the borrow table by a hook", &["usm-memory/src/access/table.rs"]),
+    ("a fork waits for the borrow table by a hook", &["usm-memory/src/tracker/table.rs"]),
     (
         "it belongs to one call, whose threads are not in the child",
         &["usm-memory/src/transfer/pinned.rs", "usm-python/src/interrupt.rs"],

@@ -25,24 +25,31 @@ macro_rules! thread_local {
     };
 }
 
-#[path = "../../usm-memory/src/access/by_address.rs"]
+#[path = "../../usm-memory/src/tracker/by_address.rs"]
 mod by_address;
 #[path = "../../usm-memory/src/access/guard.rs"]
 mod guard;
-#[path = "../../usm-memory/src/access/operation.rs"]
+#[path = "../../usm-memory/src/tracker/operation.rs"]
 mod operation;
 #[path = "../../usm-memory/src/access/order.rs"]
 mod order;
-#[path = "../../usm-memory/src/access/state.rs"]
+#[path = "../../usm-memory/src/tracker/state.rs"]
 mod state;
 #[path = "../../usm-memory/src/access/submit.rs"]
 mod submit;
-#[path = "../../usm-memory/src/access/table.rs"]
+#[path = "../../usm-memory/src/tracker/table.rs"]
 mod table;
-#[path = "../../usm-memory/src/access/thread.rs"]
+#[path = "../../usm-memory/src/tracker/thread.rs"]
 mod thread;
 
 mod stand_ins;
+
+/// As in the library.
+pub(crate) mod tracker {
+    pub(crate) use super::{
+        across_copies, by_address, capture, numbers, operation, process, state, table, thread, waits,
+    };
+}
 
 use std::sync::Arc;
 

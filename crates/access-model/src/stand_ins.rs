@@ -248,14 +248,13 @@ pub(crate) mod sync {
 }
 
 pub(crate) mod process {
-    use super::sync::{AtomicU64, AtomicUsize, Condvar, ForkMutex, Mutex, Ordering};
+    use super::sync::{AtomicUsize, Condvar, ForkMutex, Mutex};
     use crate::by_address::ByAddress;
     use crate::table::{BorrowTable, Entries};
 
     loom::lazy_static! {
-        pub(crate) static ref BORROWS: BorrowTable = BorrowTable::over(Mutex::new(Entries::new()), Condvar::new());
+        pub(crate) static ref BORROWS: BorrowTable = BorrowTable::over(Mutex::new(Entries::new()), Condvar::new(), || None);
         static ref BY_ADDRESS: ByAddress = ByAddress::over(ForkMutex::new(Vec::new()), AtomicUsize::new(0));
-        static ref NEXT: AtomicU64 = AtomicU64::new(1);
     }
 
     pub(crate) fn borrows() -> &'static BorrowTable {
@@ -264,6 +263,14 @@ pub(crate) mod process {
 
     pub(crate) fn by_address() -> &'static ByAddress {
         &BY_ADDRESS
+    }
+}
+
+pub(crate) mod numbers {
+    use super::sync::{AtomicU64, Ordering};
+
+    loom::lazy_static! {
+        static ref NEXT: AtomicU64 = AtomicU64::new(1);
     }
 
     pub(crate) fn next_number() -> u64 {
@@ -276,30 +283,8 @@ pub(crate) mod process {
 }
 
 pub(crate) mod across_copies {
-    use super::sync::Duration;
-    use crate::table::{Conflict, Use, Wanted};
-
-    #[derive(Debug)]
-    pub(crate) struct BorrowFunctions;
-
-    pub(crate) fn theirs() -> Option<&'static BorrowFunctions> {
-        None
-    }
-
     pub(crate) fn has_other_copies() -> bool {
         false
-    }
-
-    impl BorrowFunctions {
-        pub(crate) fn enter(&self, _: Use, _: &[Wanted], _: &mut [u64]) -> Result<(), Conflict> {
-            unreachable!()
-        }
-
-        pub(crate) fn leave(&self, _: Use, _: &[u64]) {}
-
-        pub(crate) fn wait(&self, _: Duration) -> bool {
-            true
-        }
     }
 }
 

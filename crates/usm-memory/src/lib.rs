@@ -69,16 +69,16 @@ mod live;
 mod plain;
 pub mod resource;
 pub mod snapshot;
+mod tracker;
 mod transfer;
 mod typed;
 mod usage;
 
 pub use usm_core;
 
-pub use access::waits::wait_for_others_with;
 pub use access::{
-    BorrowFunctions, Completion, NoWriters, Operand, ReadAccess, ReadGuard, Refused, WriteAccess, WriteGuard,
-    submit, submit_async,
+    Completion, NoWriters, Operand, ReadAccess, ReadGuard, Refused, WriteAccess, WriteGuard, submit,
+    submit_async,
 };
 pub use buffer::{Lease, Ownership, ReturnedMemory, UsmBuffer, live_borrows, pointer_info};
 #[cfg(feature = "cudarc")]
@@ -88,6 +88,8 @@ pub use live::live_allocations;
 pub use plain::Plain;
 pub use resource::MemoryResource;
 pub use snapshot::snapshot;
+pub use tracker::across_copies::BorrowFunctions;
+pub use tracker::waits::wait_for_others_with;
 pub use transfer::{Argument, Copy2d, HostMemory, HostMemoryMut, submit_kernel};
 pub use typed::{TypedBuffer, TypedReadGuard, TypedWriteGuard};
 pub use usm_core::drops::around_waits_in_drops;

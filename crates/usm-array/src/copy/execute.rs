@@ -6,7 +6,7 @@ use usm_memory::Error as MemoryError;
 use usm_memory::usm_core::{Error as CoreError, Queue, UsmKind};
 
 use super::cast::Cast;
-use super::executor::{Executor, Run};
+use super::executor::{DenseRun, Executor};
 use super::place::{Place, addresses, lock, lock_for_queue, overlap};
 use super::plan::{CopyPlan, Side};
 use super::submit::submit;
@@ -121,21 +121,21 @@ pub(super) unsafe fn execute(plan: CopyPlan, cast: Cast, to: Place<'_>, from: Pl
 ///
 /// # Safety
 /// Those of [`execute`] but the last.
-unsafe fn copy_bytes(plan: &CopyPlan, itemsize: usize, run: Run<'_>) -> Result<()> {
+unsafe fn copy_bytes(plan: &CopyPlan, itemsize: usize, run: DenseRun<'_>) -> Result<()> {
     let len_bytes = plan.size() * itemsize;
     let skipped = |first: isize| first * itemsize.cast_signed(); // the place of an element, by P2
     match run {
-        Run::Between(target, source) => {
+        DenseRun::Between(target, source) => {
             let from = source.buffer().sub_buffer(source.byte_range().start, len_bytes)?;
             Ok(target.buffer().sub_buffer(target.byte_range().start, len_bytes)?.submit_copy_from(&from)?)
         }
-        Run::ToHost(dst, source) => {
+        DenseRun::ToHost(dst, source) => {
             let start = dst.wrapping_offset(skipped(plan.dst_start));
             let bytes = ptr::slice_from_raw_parts_mut(start, len_bytes);
             // SAFETY: 1 and 2 by promise 1: the run has nothing but elements.
             Ok(unsafe { source.buffer().copy_to_host_memory(bytes, source.byte_range().start) }?)
         }
-        Run::FromHost(target, src) => {
+        DenseRun::FromHost(target, src) => {
             let start = src.wrapping_offset(skipped(plan.src_start));
             let bytes = ptr::slice_from_raw_parts(start, len_bytes);
             let offset_bytes = target.byte_range().start;

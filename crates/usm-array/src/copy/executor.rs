@@ -22,7 +22,7 @@ pub(super) enum Executor<'a> {
     /// Host code, which reaches both sides.
     Host,
     /// Copies of buffers, since both sides are the bytes they span, and host code does not reach one of them.
-    Bytes(Run<'a>),
+    Bytes(DenseRun<'a>),
     /// Host code, for arrays with bytes in common: in an order, or with temporaries, as if the source were copied first.
     Overlapping(&'a UsmArray, &'a UsmArray),
     /// A host task of the queue, which reaches both sides.
@@ -43,13 +43,13 @@ pub(super) enum Executor<'a> {
 }
 
 /// One dense run of elements on both sides.
-pub(super) enum Run<'a> {
+pub(super) enum DenseRun<'a> {
     Between(&'a UsmArray, &'a UsmArray),
     ToHost(*mut u8, &'a UsmArray),
     FromHost(&'a UsmArray, *const u8),
 }
 
-impl<'a> Run<'a> {
+impl<'a> DenseRun<'a> {
     /// `None` where the caller holds a guard: buffers take their own.
     fn between(to: Place<'a>, from: Place<'a>) -> Option<Self> {
         match (to, from) {
@@ -70,7 +70,7 @@ impl<'a> Executor<'a> {
         if device.is_some()
             && is_same
             && plan.is_one_run()
-            && let Some(run) = Run::between(to, from)
+            && let Some(run) = DenseRun::between(to, from)
         {
             return Self::Bytes(run);
         }

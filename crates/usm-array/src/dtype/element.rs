@@ -11,6 +11,13 @@ mod sealed {
     pub trait Sealed {}
 }
 
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no element type of arrays",
+    label = "not the Rust type of a `Dtype`",
+    note = "write a value or a type argument of an element type: `Bool8` for booleans, `i8` to `i64`, `u8` to `u64`, `f16` to `f64`, \
+            `Complex<f32>`, `Complex<f64>`, `bf16`, `F8E4M3Fn` and related types",
+    note = "`fill_scalar` and `Scalar` take values whose type is known at run time only"
+)]
 /// A Rust type whose values are the elements of arrays of one dtype.
 ///
 /// Implemented for [`Bool8`], the integers of 8 to 64 bits, [`f16`](struct@f16), `f32`, `f64`,
@@ -21,13 +28,6 @@ mod sealed {
 ///    `DTYPE.align_bytes()`.
 /// 2. Every pattern of bytes is a valid value.
 /// 3. There is no padding: every byte of a value is initialised.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is no element type of arrays",
-    label = "not the Rust type of a `Dtype`",
-    note = "write a value or a type argument of an element type: `Bool8` for booleans, `i8` to `i64`, `u8` to `u64`, `f16` to `f64`, \
-            `Complex<f32>`, `Complex<f64>`, `bf16`, `F8E4M3Fn` and related types",
-    note = "`fill_scalar` and `Scalar` take values whose type is known at run time only"
-)]
 pub unsafe trait Element: sealed::Sealed + Copy + Debug + PartialEq + Send + Sync + 'static {
     /// The dtype of arrays of these elements.
     const DTYPE: Dtype;

@@ -33,7 +33,7 @@ impl Layout {
         }
         // From the axis that varies fastest to the one that varies slowest.
         let fastest_first = |k: usize, ndim: usize| if order == Order::C { ndim - 1 - k } else { k };
-        let mut runs = Runs::of((0..self.ndim()).map(|k| {
+        let mut runs = AxisRuns::of((0..self.ndim()).map(|k| {
             let axis = fastest_first(k, self.ndim());
             (self.shape[axis], self.strides[axis])
         }));
@@ -86,13 +86,13 @@ impl Layout {
 
 /// The axes that are left to be given out, from the one that varies fastest, as runs of equal steps that are as long as
 /// possible: an axis belongs to the run before it if it goes on where that one ends.
-struct Runs {
+struct AxisRuns {
     counts: Axes<usize>,
     strides: Axes<isize>,
     next: usize,
 }
 
-impl Runs {
+impl AxisRuns {
     fn of(axes: impl Iterator<Item = (usize, isize)>) -> Self {
         let mut runs = Self { counts: Axes::new(), strides: Axes::new(), next: 0 };
         for (count, stride) in axes.filter(|&(count, _)| count != 1) {

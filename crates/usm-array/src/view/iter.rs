@@ -102,7 +102,7 @@ impl<T: Element> FusedIterator for Iter<'_, T> {}
 /// [`ArrayViewMut::iter_mut`](super::ArrayViewMut::iter_mut).
 #[derive(Debug)]
 pub struct IterMut<'a, T> {
-    // I2. For `'a`, each of these leads to a readable, writable and aligned `T`, which nothing else reads or writes. No two lead to
+    // Invariant I2: for `'a`, each of these leads to a readable, writable and aligned `T`, which nothing else reads or writes. No two lead to
     //     the same place.
     pointers: Pointers<'a, T>,
     _memory: PhantomData<&'a mut T>,

@@ -150,7 +150,7 @@ impl<'a, T: Element, D: Dimension> TryFrom<ndarray::ArrayView<'a, T, D>> for Arr
 
     fn try_from(view: ndarray::ArrayView<'a, T, D>) -> Result<Self> {
         let layout = Layout::new(view.shape(), Some(view.strides()), 0, Order::C)?;
-        // SAFETY: the view of `ndarray` has references for `'a` to the elements at the displacements of its strides, all of type `T`.
+        // SAFETY: promise 1 of `Borrowed::new`: the view of `ndarray` has references for `'a` to the elements at the displacements of its strides, all of type `T`.
         let memory = unsafe { Borrowed::new(view.as_ptr().cast()) };
         Ok(Self::part(MemoryRef::Borrowed(memory), layout)) // R1 and R2, by these references
     }

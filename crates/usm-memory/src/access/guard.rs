@@ -10,10 +10,11 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use super::process::{BORROWS, borrows};
-use super::table::{Conflict, Use, Wanted};
-use super::waits;
 use crate::buffer::{Block, BlockRef};
+use crate::tracker::process::{BORROWS, borrows};
+use crate::tracker::table::{Conflict, Wanted};
+use crate::tracker::thread::Use;
+use crate::tracker::waits;
 use crate::{Error, Operand, Result, UsmBuffer};
 
 impl From<Conflict> for Error {

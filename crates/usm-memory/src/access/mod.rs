@@ -12,13 +12,17 @@
 //! Copies, fills and kernels (`transfer/`), exports ([`UsmBuffer::publish`](crate::UsmBuffer::publish)), imports, drops and pools are
 //! made of these two.
 //!
+//! What is known lies in `tracker/`, below the records of memory ranges (`buffer/`), which this module is above.
+//!
 //! | question | answer | file |
 //! |---|---|---|
-//! | Which addresses does host code use now, or a submission that is being made? | a table, one for the process | `table.rs`, `process.rs` |
-//! | Which operations are under way on a block? | its list: the last write, and the later reads | `operation.rs` |
-//! | And on memory that several blocks stand for? | a list by address, one for the process | `by_address.rs` |
-//! | Is there any work, of whom? | the flags of the block | `state.rs` |
+//! | Which addresses does host code use now, or a submission that is being made? | a table, one for the process | `tracker/table.rs` |
+//! | Which operations are under way on a block? | its list: the last write, and the later reads | `tracker/operation.rs` |
+//! | And on memory that several blocks stand for? | a list by address, one for the process | `tracker/by_address.rs` |
+//! | Is there any work, of whom? | the flags of the block | `tracker/state.rs` |
 //! | What comes before an operation, or before host code? | all of the above, in one function each | `order.rs` |
+//! | How do operations enter, and what stands for them? | [`submit`], [`Completion`] | `submit.rs`, `completion.rs` |
+//! | How does host code enter? | guards and accesses | `guard.rs` |
 //!
 //! A submission takes its entries in the table, asks for the events, calls the backend without a lock, and lets the blocks remember the
 //! event, before the entries leave. So whoever comes between finds the entry or the event.
@@ -29,27 +33,14 @@
 //! The table is one for the process and not one for a context: the addresses of all contexts are different, and memory of one context may
 //! be imported into another.
 
-mod across_copies;
-mod by_address;
-pub(crate) mod capture;
 mod completion;
 mod guard;
-mod operation;
 mod order;
-mod process;
-mod state;
 mod submit;
-mod sync;
-mod table;
-mod thread;
-pub(crate) mod waits;
 
-pub use self::across_copies::BorrowFunctions;
 pub(crate) use self::completion::Kept;
 pub use self::completion::{Completion, Refused};
 pub(crate) use self::guard::briefly;
 pub use self::guard::{NoWriters, ReadAccess, ReadGuard, WriteAccess, WriteGuard};
-pub(crate) use self::operation::{OperationList, OperationsOfSlots, same_queue};
-pub(crate) use self::state::{HOOKED, INHERITED, PUBLISHED, RELEASED, SUBMITTED, State};
 pub(crate) use self::submit::Submission;
 pub use self::submit::{Operand, submit, submit_async};

@@ -4,13 +4,13 @@ use std::ops::Range;
 
 use usm_core::{Event, Queue};
 
-use super::by_address::MANY;
-use super::operation::{Operation, is_over_after, same_queue};
-use super::process::by_address;
-use super::state::{INHERITED, PUBLISHED, RELEASED, SUBMITTED};
-use super::{capture, waits};
 use crate::Result;
 use crate::buffer::{Block, Ownership};
+use crate::tracker::by_address::MANY;
+use crate::tracker::operation::{Operation, is_over_after, same_queue};
+use crate::tracker::process::by_address;
+use crate::tracker::state::{INHERITED, PUBLISHED, RELEASED, SUBMITTED};
+use crate::tracker::{capture, waits};
 
 /// Work of which only the queue is known.
 const EXTERNAL: u8 = PUBLISHED | INHERITED | RELEASED;

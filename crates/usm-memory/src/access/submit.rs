@@ -5,11 +5,12 @@ use std::ptr;
 
 use usm_core::{Event, Queue, Result as CoreResult};
 
-use super::across_copies::has_other_copies;
 use super::guard::{Entered, FEW};
-use super::process::next_number;
-use super::table::{Use, Wanted};
-use super::{capture, waits};
+use crate::tracker::across_copies::has_other_copies;
+use crate::tracker::numbers::next_number;
+use crate::tracker::table::Wanted;
+use crate::tracker::thread::Use;
+use crate::tracker::{capture, waits};
 use crate::{Error, Result, UsmBuffer};
 
 /// Bytes that an operation uses.

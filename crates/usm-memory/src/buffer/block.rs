@@ -15,8 +15,8 @@ use super::hooks::ReleaseHooks;
 use super::lease::Lease;
 use super::live_borrows::BorrowCount;
 use super::slab_facts::{SlabFacts, SlotKey};
-use crate::access::{HOOKED, OperationList, PUBLISHED, RELEASED, SUBMITTED, State};
 use crate::snapshot::{self, Facts, Holder, Moment, Registration, TagId, Timestamp};
+use crate::tracker::{HOOKED, OperationList, PUBLISHED, RELEASED, SUBMITTED, State};
 
 /// Who frees the memory of a buffer.
 #[non_exhaustive]

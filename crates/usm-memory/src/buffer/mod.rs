@@ -29,8 +29,8 @@ use self::parts::Part;
 pub(crate) use self::slab_facts::{FREE_TO_CACHE, Owner, SlotKey};
 pub(crate) use self::slot::FreeSlot;
 pub(crate) use self::table::BlockTable;
-use crate::access::same_queue;
 use crate::snapshot::TagId;
+use crate::tracker::same_queue;
 use crate::{Error, Result};
 
 /// Bytes of memory from which on huge pages pay.

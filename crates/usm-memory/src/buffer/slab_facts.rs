@@ -8,7 +8,7 @@ use usm_core::fork::{ForkMutex, ForkOnce};
 
 use super::FreeSlot;
 use super::hooks::ReleaseHooks;
-use crate::access::OperationsOfSlots;
+use crate::tracker::OperationsOfSlots;
 
 /// A pool, to which slots go back.
 pub(crate) trait Owner: Send + Sync {

@@ -11,8 +11,8 @@ use super::block::{Block, Memory, Parts};
 use super::hooks::ReleaseHooks;
 use super::slab_facts::{FREE_TO_CACHE, SlabFacts, SlotKey};
 use super::{BlockRef, UsmBuffer};
-use crate::access::{INHERITED, PUBLISHED, SUBMITTED};
 use crate::snapshot::{self, TagId, Timestamp};
+use crate::tracker::{INHERITED, PUBLISHED, SUBMITTED};
 
 /// The right to a slot that no buffer has. A slot that is lost is never used again.
 #[derive(Debug, PartialEq, Eq)]

@@ -12,18 +12,18 @@ use super::{AllocationRequest, DirectResource, MemoryResource};
 use crate::{Result, UsmBuffer};
 
 /// A resource for a device: the one that was set, first in the list, or that of a scope.
-struct Entry {
+struct DefaultEntry {
     device: Device,
     scope: Option<u64>,
     resource: Arc<dyn MemoryResource>,
 }
 
 /// Resources are given out, so that none is dropped under the lock.
-static DEFAULTS: ForkMutex<Vec<Entry>> = ForkMutex::new(Vec::new());
+static DEFAULTS: ForkMutex<Vec<DefaultEntry>> = ForkMutex::new(Vec::new());
 /// Whether there are entries, so that allocations of programs without any do not take the lock.
 static HAS_CHOICES: AtomicBool = AtomicBool::new(false);
 
-fn note(entries: &[Entry]) {
+fn note(entries: &[DefaultEntry]) {
     HAS_CHOICES.store(!entries.is_empty(), Ordering::Release);
 }
 
@@ -60,7 +60,7 @@ pub fn set_default_resource(
     match entries.iter_mut().find(|entry| entry.scope.is_none() && entry.device == *device) {
         Some(entry) => Some(std::mem::replace(&mut entry.resource, resource)),
         None => {
-            entries.insert(0, Entry { device: device.clone(), scope: None, resource });
+            entries.insert(0, DefaultEntry { device: device.clone(), scope: None, resource });
             note(&entries);
             None
         }
@@ -129,7 +129,7 @@ impl DefaultScope {
         let mut entries = DEFAULTS.lock();
         entries.extend(devices.iter().map(|device| {
             let (device, resource) = (device.clone(), Arc::clone(&resource));
-            Entry { device, scope, resource }
+            DefaultEntry { device, scope, resource }
         }));
         note(&entries);
         Self(scope)

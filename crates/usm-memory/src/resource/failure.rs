@@ -26,14 +26,14 @@ pub enum OnFailure {
     RetryOnce,
 }
 
-type Callback = Box<dyn Fn(&AllocationFailure<'_>) -> OnFailure + Send + Sync>;
+type FailureCallback = Box<dyn Fn(&AllocationFailure<'_>) -> OnFailure + Send + Sync>;
 
 /// Calls back when `upstream` has no memory left. Other errors, which freeing does not help, pass through.
 ///
 /// The callback runs on the thread that asked for memory, without any lock held: it may drop buffers, trim resources and allocate.
 pub struct FailureCallbackResource {
     upstream: Arc<dyn MemoryResource>,
-    callback: Callback,
+    callback: FailureCallback,
 }
 
 impl FailureCallbackResource {

@@ -13,11 +13,11 @@ use crate::{Error, Result, UsmBuffer};
 pub struct LimitingResource {
     upstream: Arc<dyn MemoryResource>,
     limit_bytes: usize,
-    counts: Arc<ForkMutex<Counts>>,
+    counts: Arc<ForkMutex<LimitCounts>>,
 }
 
 #[derive(Debug, Default)]
-struct Counts {
+struct LimitCounts {
     /// At most the limit.
     used_bytes: usize,
     peak_bytes: usize,
@@ -25,7 +25,7 @@ struct Counts {
 
 /// Bytes that count as in use.
 struct Reservation {
-    counts: Arc<ForkMutex<Counts>>,
+    counts: Arc<ForkMutex<LimitCounts>>,
     len_bytes: usize,
 }
 
@@ -54,7 +54,7 @@ impl LimitingResource {
         self.counts.lock().used_bytes
     }
 
-    /// Counts bytes as in use as long as the reservation lives; `None`, and no count, when that were more than the limit.
+    /// LimitCounts bytes as in use as long as the reservation lives; `None`, and no count, when that were more than the limit.
     fn reserve(&self, len_bytes: usize) -> Option<Reservation> {
         let mut counts = self.counts.lock();
         let used_bytes = counts.used_bytes.checked_add(len_bytes).filter(|&used| used <= self.limit_bytes)?;
@@ -72,7 +72,7 @@ impl LimitingResource {
     }
 
     fn usage(&self) -> Usage {
-        let Counts { used_bytes, peak_bytes } = *self.counts.lock();
+        let LimitCounts { used_bytes, peak_bytes } = *self.counts.lock();
         let limit_bytes = (self.limit_bytes != usize::MAX).then_some(self.limit_bytes);
         Usage { used_bytes: Some(used_bytes), peak_bytes: Some(peak_bytes), limit_bytes }
     }

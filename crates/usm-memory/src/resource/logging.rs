@@ -45,13 +45,13 @@ pub struct MemoryEvent {
     pub device: Device,
 }
 
-type Callback = Arc<dyn Fn(&MemoryEvent) + Send + Sync>;
+type LogCallback = Arc<dyn Fn(&MemoryEvent) + Send + Sync>;
 
 /// Calls back with every allocation, failure and release. The callback runs on the thread that allocates or lets go. A
 /// panic of it leaves an allocation, and ends where memory is let go.
 pub struct LoggingResource {
     upstream: Arc<dyn MemoryResource>,
-    callback: Callback,
+    callback: LogCallback,
 }
 
 impl LoggingResource {

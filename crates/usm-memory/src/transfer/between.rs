@@ -6,9 +6,10 @@ use usm_core::Event;
 use super::chain::Chain;
 use super::host::memcpy;
 use super::rows;
-use super::shape::{Copy2d, Order, Placed, Shape};
+use super::shape::{Copy2d, PieceOrder, Placed, Shape};
 use super::staged::{self, Route};
-use crate::access::{Completion, Kept, Operand, WriteAccess, capture, submit_async};
+use crate::access::{Completion, Kept, Operand, WriteAccess, submit_async};
+use crate::tracker::capture;
 use crate::{Error, Result, UsmBuffer};
 
 impl UsmBuffer {
@@ -65,7 +66,8 @@ impl UsmBuffer {
         let shape = placed.shape;
         let (to, from) = self.operands(src, &placed);
         let order = shape.order(self.address() + to.range.start, src.address() + from.range.start);
-        let is_by_host = self.is_host_reachable() && src.is_host_reachable() && order != Order::ReadAllFirst;
+        let is_by_host =
+            self.is_host_reachable() && src.is_host_reachable() && order != PieceOrder::ReadAllFirst;
         let direct = match Route::between(self, src, order) {
             Route::Direct(queue) if shape.is_contiguous() => Some(queue),
             _ => None,

@@ -5,7 +5,8 @@ use usm_core::bulk;
 use usm_core::{Error as CoreError, Event};
 
 use super::chain::Chain;
-use crate::access::{Completion, Kept, Operand, capture, submit_async};
+use crate::access::{Completion, Kept, Operand, submit_async};
+use crate::tracker::capture;
 use crate::{Error, Result, UsmBuffer};
 
 /// Bytes written at a time by repeated copies.

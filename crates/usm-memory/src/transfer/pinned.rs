@@ -117,7 +117,7 @@ struct Pieces {
 
 /// A part of the copy that the bus moves at once. Its start is a multiple of [`PART_BYTES`].
 #[derive(Clone, Copy, Debug)]
-struct Piece {
+struct BusPiece {
     number: usize,
     start: usize,
     len_bytes: usize,
@@ -125,26 +125,26 @@ struct Piece {
 
 /// A part of a piece that a thread copies at once.
 #[derive(Clone, Copy, Debug)]
-struct Part {
+struct ThreadPart {
     start: usize,
     len_bytes: usize,
 }
 
-impl Piece {
+impl BusPiece {
     fn end(self) -> usize {
         self.start + self.len_bytes
     }
 }
 
 impl Pieces {
-    fn first(self) -> Piece {
-        Piece { number: 0, start: 0, len_bytes: self.len_from(0) }
+    fn first(self) -> BusPiece {
+        BusPiece { number: 0, start: 0, len_bytes: self.len_from(0) }
     }
 
     /// The piece behind a piece, unless that is the last one.
-    fn after(self, piece: Piece) -> Option<Piece> {
+    fn after(self, piece: BusPiece) -> Option<BusPiece> {
         let start = piece.end();
-        (start < self.len_bytes).then(|| Piece {
+        (start < self.len_bytes).then(|| BusPiece {
             number: piece.number + 1,
             start,
             len_bytes: self.len_from(start),
@@ -192,12 +192,12 @@ impl Pieces {
     }
 
     /// The part of a number, which is in `piece` or in a later one, with that piece.
-    fn part(self, mut piece: Piece, number: usize) -> Option<(Piece, Part)> {
+    fn part(self, mut piece: BusPiece, number: usize) -> Option<(BusPiece, ThreadPart)> {
         let start = number.saturating_mul(PART_BYTES);
         while piece.end() <= start {
             piece = self.after(piece)?;
         }
-        Some((piece, Part { start, len_bytes: PART_BYTES.min(piece.end() - start) }))
+        Some((piece, ThreadPart { start, len_bytes: PART_BYTES.min(piece.end() - start) }))
     }
 }
 
@@ -299,7 +299,7 @@ impl Work {
         let mut of_mine = self.pieces.first();
         let mut turn = 0;
         while let Some(ending) = ends {
-            let number = |piece: Option<Piece>| piece.map_or(usize::MAX, |piece| piece.number);
+            let number = |piece: Option<BusPiece>| piece.map_or(usize::MAX, |piece| piece.number);
             if ending.number < number(goes_on) && self.has_done(second, ending)? {
                 ends = self.pieces.after(ending);
             } else if let Some(piece) = goes_on.filter(|piece| piece.number < number(begins))
@@ -328,7 +328,7 @@ impl Work {
     }
 
     /// Begins a step of a piece that has its slot.
-    fn begin(&self, step: Step, piece: Piece) -> Result<()> {
+    fn begin(&self, step: Step, piece: BusPiece) -> Result<()> {
         if step == Step::Threads {
             self.copied[self.slot(piece)].store(0, Ordering::Relaxed);
             self.open.store(piece.end().div_ceil(PART_BYTES), Ordering::Release);
@@ -346,7 +346,7 @@ impl Work {
     }
 
     /// Whether a step is done. The bus has begun no earlier piece that is not done.
-    fn has_done(&self, step: Step, piece: Piece) -> Result<bool> {
+    fn has_done(&self, step: Step, piece: BusPiece) -> Result<bool> {
         if step == Step::Threads {
             let copied = self.copied[self.slot(piece)].load(Ordering::Acquire);
             return Ok(copied == piece.len_bytes.div_ceil(PART_BYTES));
@@ -396,19 +396,19 @@ impl Work {
     }
 
     /// The number of a piece's slot.
-    fn slot(&self, piece: Piece) -> usize {
+    fn slot(&self, piece: BusPiece) -> usize {
         piece.number % self.copied.len()
     }
 
     /// The start of a piece's slot.
-    fn staged(&self, piece: Piece) -> *mut u8 {
+    fn staged(&self, piece: BusPiece) -> *mut u8 {
         self.staging.wrapping_add(self.slot(piece) * self.pieces.slot_bytes())
     }
 
     /// Copies a part that the thread took and that is open, between its place in the slot of its piece and the caller's memory. Returns
     /// that piece, which is `piece` or a later one.
-    fn copy_part(&self, piece: Piece, number: usize) -> Option<Piece> {
-        let (piece, Part { start, len_bytes }) = self.pieces.part(piece, number)?;
+    fn copy_part(&self, piece: BusPiece, number: usize) -> Option<BusPiece> {
+        let (piece, ThreadPart { start, len_bytes }) = self.pieces.part(piece, number)?;
         let staged = self.staged(piece).wrapping_add(start - piece.start);
         let (dst, src) = match self.pieces.direction {
             Direction::ToDevice => (staged, self.src.wrapping_add(start)),

@@ -3,7 +3,7 @@
 use usm_core::bulk;
 
 use super::chain::Chain;
-use super::shape::{Copy2d, Order, Shape};
+use super::shape::{Copy2d, PieceOrder, Shape};
 use super::staged;
 use crate::{Result, UsmBuffer};
 
@@ -61,7 +61,7 @@ impl UsmBuffer {
 ///
 /// # Safety
 /// 1. All pieces of `shape` are valid at `to` and `from`, which host code reaches, and nobody else touches them meanwhile.
-pub(super) unsafe fn copy(to: *mut u8, from: *const u8, shape: Shape, order: Order) {
+pub(super) unsafe fn copy(to: *mut u8, from: *const u8, shape: Shape, order: PieceOrder) {
     for piece in shape.pieces(usize::MAX, order) {
         let (to, from) = (to.wrapping_add(piece.dst_bytes), from.wrapping_add(piece.src_bytes));
         // SAFETY: S1 for a piece (1); the ranges may overlap.

@@ -140,7 +140,7 @@ pub(super) struct Piece {
 
 /// In which order pieces must be copied, since the two sides have bytes in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum PieceOrder {
     /// They have none: any order, any number at once.
     Any,
     /// The first one first.
@@ -188,29 +188,29 @@ impl Shape {
     }
 
     /// The order that a copy between these addresses needs.
-    pub(super) fn order(&self, dst: usize, src: usize) -> Order {
+    pub(super) fn order(&self, dst: usize, src: usize) -> PieceOrder {
         let span = |pitch_bytes| (self.rows - 1) * pitch_bytes + self.row_bytes;
         if dst + span(self.dst_pitch_bytes) <= src || src + span(self.src_pitch_bytes) <= dst {
-            return Order::Any;
+            return PieceOrder::Any;
         }
         let pitch_bytes = self.dst_pitch_bytes;
         if pitch_bytes != self.src_pitch_bytes {
-            return Order::ReadAllFirst;
+            return PieceOrder::ReadAllFirst;
         }
         // Columns of one matrix may lie beside each other.
         let apart = dst.abs_diff(src).checked_rem(pitch_bytes).unwrap_or(0);
         if apart >= self.row_bytes && pitch_bytes - apart >= self.row_bytes {
-            return Order::Any;
+            return PieceOrder::Any;
         }
-        if dst > src { Order::Backward } else { Order::Forward }
+        if dst > src { PieceOrder::Backward } else { PieceOrder::Forward }
     }
 
     /// The pieces in the given order, none longer than `max_bytes`, which is not 0.
-    pub(super) fn pieces(self, max_bytes: usize, order: Order) -> impl Iterator<Item = Piece> {
+    pub(super) fn pieces(self, max_bytes: usize, order: PieceOrder) -> impl Iterator<Item = Piece> {
         let per_row = self.row_bytes.div_ceil(max_bytes);
         let count = self.rows * per_row;
         (0..count).map(move |i| {
-            let i = if order == Order::Backward { count - 1 - i } else { i };
+            let i = if order == PieceOrder::Backward { count - 1 - i } else { i };
             let (row, start) = (i / per_row, i % per_row * max_bytes);
             Piece {
                 dst_bytes: row * self.dst_pitch_bytes + start,
@@ -223,17 +223,17 @@ impl Shape {
 
 #[cfg(test)]
 mod tests {
-    use super::{Copy2d, Order, Piece, Shape};
+    use super::{Copy2d, Piece, PieceOrder, Shape};
 
     #[test]
     fn pieces_cover_each_row_in_either_order() {
         let shape = Shape::new(2, 5, 10, 7);
         let piece = |dst_bytes, src_bytes, len_bytes| Piece { dst_bytes, src_bytes, len_bytes };
         let mut expected = [piece(0, 0, 3), piece(3, 3, 2), piece(10, 7, 3), piece(13, 10, 2)];
-        assert_eq!(shape.pieces(3, Order::Any).collect::<Vec<_>>(), expected);
+        assert_eq!(shape.pieces(3, PieceOrder::Any).collect::<Vec<_>>(), expected);
         expected.reverse();
-        assert_eq!(shape.pieces(3, Order::Backward).collect::<Vec<_>>(), expected);
-        assert_eq!(Shape::contiguous(0).pieces(3, Order::Any).count(), 0);
+        assert_eq!(shape.pieces(3, PieceOrder::Backward).collect::<Vec<_>>(), expected);
+        assert_eq!(Shape::contiguous(0).pieces(3, PieceOrder::Any).count(), 0);
     }
 
     #[test]
@@ -247,13 +247,13 @@ mod tests {
     #[test]
     fn overlaps_decide_the_order() {
         let bytes = Shape::contiguous(10);
-        assert_eq!((bytes.order(0, 10), bytes.order(30, 20)), (Order::Any, Order::Any));
-        assert_eq!((bytes.order(9, 0), bytes.order(0, 9)), (Order::Backward, Order::Forward));
+        assert_eq!((bytes.order(0, 10), bytes.order(30, 20)), (PieceOrder::Any, PieceOrder::Any));
+        assert_eq!((bytes.order(9, 0), bytes.order(0, 9)), (PieceOrder::Backward, PieceOrder::Forward));
         let columns = Shape::new(3, 4, 10, 10);
-        assert_eq!((columns.order(4, 0), columns.order(0, 4)), (Order::Any, Order::Any));
-        assert_eq!((columns.order(3, 0), columns.order(7, 0)), (Order::Backward, Order::Backward));
-        assert_eq!(columns.order(16, 0), Order::Any);
-        assert_eq!(Shape::new(3, 4, 10, 9).order(4, 0), Order::ReadAllFirst);
+        assert_eq!((columns.order(4, 0), columns.order(0, 4)), (PieceOrder::Any, PieceOrder::Any));
+        assert_eq!((columns.order(3, 0), columns.order(7, 0)), (PieceOrder::Backward, PieceOrder::Backward));
+        assert_eq!(columns.order(16, 0), PieceOrder::Any);
+        assert_eq!(Shape::new(3, 4, 10, 9).order(4, 0), PieceOrder::ReadAllFirst);
     }
 
     #[test]

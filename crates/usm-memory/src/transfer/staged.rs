@@ -3,7 +3,7 @@
 use usm_core::{Event, Queue, Result as CoreResult, UsmKind};
 
 use super::chain::Chain;
-use super::shape::{Order, Piece, Shape};
+use super::shape::{Piece, PieceOrder, Shape};
 use crate::access::{Operand, Submission};
 use crate::{Result, UsmBuffer};
 
@@ -29,9 +29,9 @@ pub(super) enum Route<'a> {
 
 impl<'a> Route<'a> {
     /// The way from `src` to `dst`. A queue copies between USM of its context, and host-accessible memory of any.
-    pub(super) fn between(dst: &'a UsmBuffer, src: &'a UsmBuffer, order: Order) -> Self {
+    pub(super) fn between(dst: &'a UsmBuffer, src: &'a UsmBuffer, order: PieceOrder) -> Self {
         let (write, read) = (dst.queue(), src.queue());
-        if order != Order::Any {
+        if order != PieceOrder::Any {
             Self::Staged { read, write }
         } else if write.context() == read.context() {
             if copies_at_once(dst, src) { Self::Direct(write.clone()) } else { Self::Staged { read, write } }
@@ -84,7 +84,7 @@ pub(super) unsafe fn rows(
     src: *const u8,
     shape: Shape,
 ) -> CoreResult<()> {
-    for piece in shape.pieces(usize::MAX, Order::Any) {
+    for piece in shape.pieces(usize::MAX, PieceOrder::Any) {
         let (dst, src) = (dst.wrapping_add(piece.dst_bytes), src.wrapping_add(piece.src_bytes));
         // SAFETY: S1 for a piece (1).
         unsafe { copies.memcpy(dst, src, piece.len_bytes) }?;
@@ -102,7 +102,7 @@ pub(super) unsafe fn copy(
     dst: &Operand<'_>,
     src: &Operand<'_>,
     shape: Shape,
-    order: Order,
+    order: PieceOrder,
     after: &[Event],
 ) -> Result<(Vec<Event>, Vec<UsmBuffer>)> {
     let whole = Submission::of(&[dst.clone(), src.clone()])?;
@@ -175,8 +175,8 @@ fn take_batch(
 /// their own, so that one is read while the other is written.
 ///
 /// New pages cost more than the copy, so the memory comes from a pool unless the application has chosen otherwise.
-fn staging(queue: &Queue, total_bytes: usize, order: Order) -> Result<(Vec<UsmBuffer>, usize)> {
-    let needs_all = order == Order::ReadAllFirst;
+fn staging(queue: &Queue, total_bytes: usize, order: PieceOrder) -> Result<(Vec<UsmBuffer>, usize)> {
+    let needs_all = order == PieceOrder::ReadAllFirst;
     let wanted_bytes = (total_bytes / CHUNKS).clamp(SMALL_CHUNK_BYTES, MAX_CHUNK_BYTES);
     let mut chunk_bytes = if needs_all { total_bytes } else { total_bytes.min(wanted_bytes) };
     loop {

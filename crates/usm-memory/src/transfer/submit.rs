@@ -2,9 +2,10 @@
 
 use usm_core::{Event, UsmKind};
 
-use super::shape::{Order, Shape};
+use super::shape::{PieceOrder, Shape};
 use super::staged::{self, Route};
-use crate::access::{Operand, capture, submit, submit_async};
+use crate::access::{Operand, submit, submit_async};
+use crate::tracker::capture;
 use crate::{Result, UsmBuffer};
 
 /// Bytes of host memory up to which a copy to a device goes through memory that the queue empties later. The bus takes longer than a wait
@@ -45,7 +46,7 @@ impl UsmBuffer {
                 Ok(())
             }
             // Bytes in common go through other memory, which the queue reaches.
-            _ if order != Order::Any && self.context() == src.context() => {
+            _ if order != PieceOrder::Any && self.context() == src.context() => {
                 let Ok(between) = Self::allocate(self.queue(), self.kind(), len_bytes) else {
                     return self.copy_from(src);
                 };

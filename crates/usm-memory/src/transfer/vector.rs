@@ -6,8 +6,9 @@ use super::chain::Chain;
 use super::host_memory::{HostMemory, HostMemoryMut};
 use super::shape::{Copy2d, Placed, Shape};
 use super::staged::rows;
-use crate::access::{Completion, Kept, Operand, Refused, capture, submit_async};
+use crate::access::{Completion, Kept, Operand, Refused, submit_async};
 use crate::plain::{Plain, zeroed};
+use crate::tracker::capture;
 use crate::{Error, Result, UsmBuffer};
 
 impl UsmBuffer {

@@ -9,9 +9,9 @@ use super::cache::ThreadCache;
 use super::size_class::SizeClass;
 use super::slab::Slab;
 use crate::UsmBuffer;
-use crate::access::same_queue;
 use crate::buffer::{FreeSlot, Owner, SlotKey};
 use crate::snapshot::PooledAddress;
+use crate::tracker::same_queue;
 
 /// The slabs that any queue of one context and device may use.
 pub(super) struct Arena {

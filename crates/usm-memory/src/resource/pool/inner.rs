@@ -11,10 +11,10 @@ use super::arena::{Batch, Drops};
 use super::cache::{self, CacheOwner, ThreadCache};
 use super::state::{PoolState, Request};
 use crate::UsmBuffer;
-use crate::access::same_queue;
 use crate::buffer::{FREE_TO_CACHE, FreeSlot, Owner, hand_down};
 use crate::resource::AllocationRequest;
 use crate::snapshot::{Facts, Holder, Moment, PooledAddress, PooledMemory};
+use crate::tracker::same_queue;
 
 /// The memory of a pool. Its slabs keep it, so that it stays until the last buffer of a closed pool is gone.
 pub(super) struct PoolInner {

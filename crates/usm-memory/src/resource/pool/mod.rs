@@ -28,8 +28,8 @@ use self::size_class::SizeClass;
 use self::state::Request;
 use super::out_of_memory::after_refusal;
 use super::{AllocationRequest, MemoryResource};
-use crate::access::capture;
 use crate::snapshot::{self, PooledMemory, Tag, TagId};
+use crate::tracker::capture;
 use crate::usage::Usage;
 use crate::{Error, Result, UsmBuffer};
 

@@ -5,7 +5,7 @@ use std::ptr;
 
 use usm_core::{Event, Queue, Runtime, drops};
 
-use super::process::take_number;
+use super::numbers::take_number;
 use crate::{Error, Result};
 
 /// An operation that may not be complete.
@@ -14,8 +14,8 @@ pub(crate) struct Operation {
     pub(crate) event: Event,
     /// `None` for a stream of another library: nothing may keep it longer than its memory.
     queue: Option<Queue>,
-    pub(super) writes: bool,
-    pub(super) number: u64,
+    pub(crate) writes: bool,
+    pub(crate) number: u64,
     /// It was ordered after all that were known at this number, as far as one of the two writes.
     seen: u64,
     /// The process that submitted it.
@@ -32,12 +32,12 @@ impl Operation {
     }
 
     /// Whether it was submitted by the parent of this forked child.
-    pub(super) fn is_of_parent(&self) -> bool {
+    pub(crate) fn is_of_parent(&self) -> bool {
         !Runtime::is_fork_generation(self.generation)
     }
 
     /// Whether what is submitted to a queue comes after this without a dependency.
-    pub(super) fn is_before(&self, queue: &Queue) -> bool {
+    pub(crate) fn is_before(&self, queue: &Queue) -> bool {
         queue.properties().in_order && self.queue.as_ref().is_some_and(|own| same_queue(own, queue))
     }
 
@@ -48,7 +48,7 @@ impl Operation {
     }
 
     /// Whether nobody has to know of an earlier operation besides this one.
-    pub(super) fn replaces(&self, earlier: &Self) -> bool {
+    pub(crate) fn replaces(&self, earlier: &Self) -> bool {
         // Readers wait for writes alone.
         (self.writes || !earlier.writes) && self.follows(earlier)
     }

@@ -50,7 +50,7 @@ pub fn wait_for_others_with(event: WaitForEvent, operation: WaitForOperation) ->
 }
 
 /// Waits for host code of another thread.
-pub(super) fn for_operation(wait: &(dyn Fn(Duration) -> bool + Sync)) -> Result<()> {
+pub(crate) fn for_operation(wait: &(dyn Fn(Duration) -> bool + Sync)) -> Result<()> {
     match WAIT.get() {
         Some((_, operation)) => operation(wait),
         None => {

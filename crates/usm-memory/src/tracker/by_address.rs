@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use usm_core::{Event, Queue};
 
+use super::numbers::take_number;
 use super::operation::Operation;
-use super::process::take_number;
 use super::sync::{AtomicUsize, ForkMutex, Ordering};
 
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub(crate) struct ByAddress {
 pub(crate) const MANY: usize = 32;
 
 impl ByAddress {
-    pub(super) const fn over(
+    pub(crate) const fn over(
         operations: ForkMutex<Vec<(Range<usize>, Operation)>>,
         len: AtomicUsize,
     ) -> Self {

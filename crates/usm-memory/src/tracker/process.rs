@@ -1,35 +1,36 @@
-//! What the process has once: the table of borrows, which a fork waits for, the operations by address, and the numbers of operations.
+//! What the process has once: the table of borrows, which a fork waits for, and the operations by address.
 
 use std::cell::RefCell;
 use std::sync::atomic::AtomicBool;
 
-use usm_core::fork::{ForkHooks, set_fork_hooks};
+use usm_core::fork::{ForkHooks, ForkOnce, set_fork_hooks};
 
 use super::by_address::ByAddress;
-use super::sync::{AtomicU64, AtomicUsize, Condvar, ForkMutex, Mutex, MutexGuard, Ordering};
-use super::table::{BorrowTable, Entries};
+use super::sync::{AtomicUsize, Condvar, ForkMutex, Mutex, MutexGuard, Ordering};
+use super::table::{BorrowTable, Entries, OtherTable};
 
 /// Every borrow of this process.
-pub(super) static BORROWS: BorrowTable = BorrowTable::over(Mutex::new(Entries::new()), Condvar::new());
+pub(crate) static BORROWS: BorrowTable =
+    BorrowTable::over(Mutex::new(Entries::new()), Condvar::new(), theirs);
 
 static BY_ADDRESS: ByAddress = ByAddress::over(ForkMutex::new(Vec::new()), AtomicUsize::new(0));
 
 /// The operations on memory that several blocks may stand for.
-pub(super) fn by_address() -> &'static ByAddress {
+pub(crate) fn by_address() -> &'static ByAddress {
     &BY_ADDRESS
 }
 
-/// The number of the next operation.
-static NEXT: AtomicU64 = AtomicU64::new(1);
+/// The table of another copy that this one uses in place of its own.
+static THEIRS: ForkOnce<&'static dyn OtherTable> = ForkOnce::new();
 
-/// A number that is above those of all operations that were recorded so far, and of which a later look at a block knows.
-pub(super) fn next_number() -> u64 {
-    NEXT.load(Ordering::Acquire)
+/// The table to use in place of our own.
+pub(crate) fn theirs() -> Option<&'static dyn OtherTable> {
+    THEIRS.get().copied()
 }
 
-/// The number of an operation, whose block is marked: who reads a greater number sees the mark.
-pub(super) fn take_number() -> u64 {
-    NEXT.fetch_add(1, Ordering::AcqRel)
+/// Uses the table of another copy from now on. False when there is one already.
+pub(crate) fn use_theirs(table: &'static dyn OtherTable) -> bool {
+    THEIRS.set(table)
 }
 
 static HAS_HOOKS: AtomicBool = AtomicBool::new(false);
@@ -41,7 +42,7 @@ thread_local! {
 
 /// The table, for which forks wait from now on. As a `ForkMutex` its lock would take twice as long, at each access to memory.
 #[inline]
-pub(super) fn borrows() -> &'static BorrowTable {
+pub(crate) fn borrows() -> &'static BorrowTable {
     if !HAS_HOOKS.load(Ordering::Relaxed) {
         set_hooks();
     }

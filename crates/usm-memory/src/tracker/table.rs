@@ -15,49 +15,49 @@
 
 use std::ops::Range;
 
-use super::across_copies::{BorrowFunctions, theirs};
 use super::sync::{Condvar, Duration, Mutex, MutexGuard, PoisonError};
-use super::thread::{Held, count, held, this_thread};
+use super::thread::{Held, Use, count, held, this_thread};
 
-/// How host code uses addresses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Use {
-    /// A view that a user holds. It may last for ever, and may move to another thread.
-    View,
-    /// An operation of the thread that entered it. The thread may enter further ranges, and only reads these.
-    Open,
-    /// As `Open`, but the operation needs no further range to come to its end.
-    Closed,
+/// The table of another copy of this library in the process, which this one uses in place of its own.
+pub(crate) trait OtherTable: Send + Sync {
+    /// As [`BorrowTable::try_acquire`], without a place in the order of those that wait.
+    fn enter(&self, kind: Use, wanted: &[Wanted], ids: &mut [u64]) -> Result<(), Conflict>;
+
+    /// As [`BorrowTable::release`].
+    fn leave(&self, kind: Use, ids: &[u64]);
+
+    /// Waits until an entry leaves, at most for a time.
+    fn wait(&self, time: Duration);
 }
 
 /// A range that an operation or a view uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Wanted {
-    pub(super) range: Range<usize>,
-    pub(super) writes: bool,
+pub(crate) struct Wanted {
+    pub(crate) range: Range<usize>,
+    pub(crate) writes: bool,
 }
 
 /// Why a range was not entered.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Conflict {
+pub(crate) struct Conflict {
     /// The range that was wanted.
-    pub(super) range: Range<usize>,
+    pub(crate) range: Range<usize>,
     /// Whether the entry in the way writes.
-    pub(super) is_written: bool,
+    pub(crate) is_written: bool,
     /// Whether the entry in the way ends by itself, so that the thread may wait for that.
-    pub(super) may_wait: bool,
+    pub(crate) may_wait: bool,
 }
 
 /// The ranges that are used.
-#[derive(Debug)]
-pub(super) struct BorrowTable {
+pub(crate) struct BorrowTable {
     entries: Mutex<Entries>,
     /// Told of each entry that leaves while somebody waits.
     left: Condvar,
+    other: fn() -> Option<&'static dyn OtherTable>,
 }
 
 #[derive(Debug)]
-pub(super) struct Entries {
+pub(crate) struct Entries {
     /// Invariant T1: ranges of two entries overlap only when both read, or when one operation entered both.
     list: Vec<Entry>,
     /// What threads without entries wait for, in the order of their arrival.
@@ -109,13 +109,17 @@ impl Drop for Ticket<'_> {
 }
 
 impl BorrowTable {
-    pub(super) const fn over(entries: Mutex<Entries>, left: Condvar) -> Self {
-        Self { entries, left }
+    pub(crate) const fn over(
+        entries: Mutex<Entries>,
+        left: Condvar,
+        other: fn() -> Option<&'static dyn OtherTable>,
+    ) -> Self {
+        Self { entries, left, other }
     }
 
     /// Enters all ranges of an operation, or a view, under as many numbers, or none. Waits for operations that are in the way: `wait` gets
     /// a function that does so for a time, and returns whether another attempt may succeed.
-    pub(super) fn acquire<E: From<Conflict>>(
+    pub(crate) fn acquire<E: From<Conflict>>(
         &self,
         kind: Use,
         wanted: &[Wanted],
@@ -135,7 +139,7 @@ impl BorrowTable {
     }
 
     /// As [`acquire`](Self::acquire), without a wait. Who has to wait gets a ticket, unless the thread has entries.
-    pub(super) fn try_acquire(
+    pub(crate) fn try_acquire(
         &self,
         kind: Use,
         wanted: &[Wanted],
@@ -175,7 +179,10 @@ impl BorrowTable {
     fn wait_once(&self, wanted: &[Wanted], ticket: Option<u64>, time: Duration) -> bool {
         let entries = match self.ours() {
             Ok(entries) => entries,
-            Err(theirs) => return theirs.wait(time),
+            Err(theirs) => {
+                theirs.wait(time);
+                return true;
+            }
         };
         let is_over = |entries: &Entries| {
             entries.conflict(wanted, held(), ticket).is_none_or(|conflict| !conflict.may_wait)
@@ -189,14 +196,14 @@ impl BorrowTable {
 
     /// Does something short while nobody uses a range in a conflicting way, and keeps others from it meanwhile. `None` where somebody
     /// does, and where another copy of this library has the table.
-    pub(super) fn during<T>(&self, wanted: &Wanted, job: impl FnOnce() -> T) -> Option<T> {
+    pub(crate) fn during<T>(&self, wanted: &Wanted, job: impl FnOnce() -> T) -> Option<T> {
         let entries = self.ours().ok()?;
         let is_free = entries.list.iter().all(|entry| !entry.wanted.conflicts_with(wanted));
         is_free.then(job)
     }
 
     /// Takes the entries of one operation, or view, out.
-    pub(super) fn release(&self, kind: Use, ids: &[u64]) {
+    pub(crate) fn release(&self, kind: Use, ids: &[u64]) {
         let mut entries = match self.ours() {
             Ok(entries) => entries,
             Err(theirs) => return theirs.leave(kind, ids),
@@ -207,7 +214,7 @@ impl BorrowTable {
     }
 
     /// Waits until an entry leaves, at most for a time.
-    pub(super) fn wait_for_any(&self, time: Duration) {
+    pub(crate) fn wait_for_any(&self, time: Duration) {
         drop(self.wait_for(self.lock(), time));
     }
 
@@ -225,19 +232,19 @@ impl BorrowTable {
     }
 
     /// Our entries, unless all copies of this library in the process use those of another one.
-    fn ours(&self) -> Result<MutexGuard<'_, Entries>, &'static BorrowFunctions> {
+    fn ours(&self) -> Result<MutexGuard<'_, Entries>, &'static dyn OtherTable> {
         let entries = self.lock();
         // Asked under the lock, under which the switch is made.
-        theirs().map_or(Ok(entries), Err)
+        (self.other)().map_or(Ok(entries), Err)
     }
 
     /// Does `switch` unless the table was used, and keeps others from using it meanwhile.
-    pub(super) fn if_unused(&self, switch: impl FnOnce() -> bool) -> bool {
+    pub(crate) fn if_unused(&self, switch: impl FnOnce() -> bool) -> bool {
         let entries = self.lock();
         entries.next_id == 0 && switch()
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, Entries> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Entries> {
         // No code unwinds while it holds the lock half done.
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -255,7 +262,7 @@ impl Wanted {
 }
 
 impl Entries {
-    pub(super) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self { list: Vec::new(), waiting: Vec::new(), waiters: 0, next_id: 0 }
     }
 
@@ -313,7 +320,7 @@ impl Entries {
     }
 
     /// Keeps what this thread and views use: the operations of other threads never end in a forked child.
-    pub(super) fn forget_other_threads(&mut self) {
+    pub(crate) fn forget_other_threads(&mut self) {
         let this = this_thread();
         self.list.retain(|entry| entry.kind == Use::View || entry.thread == this);
         self.waiting.clear();
@@ -329,7 +336,7 @@ mod tests {
     use super::*;
 
     fn table() -> BorrowTable {
-        BorrowTable::over(Mutex::new(Entries::new()), Condvar::new())
+        BorrowTable::over(Mutex::new(Entries::new()), Condvar::new(), || None)
     }
 
     fn wanted(range: Range<usize>, writes: bool) -> Wanted {

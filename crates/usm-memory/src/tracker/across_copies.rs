@@ -7,11 +7,11 @@ use std::slice;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use usm_core::Error as CoreError;
-use usm_core::fork::ForkOnce;
 
-use super::process::{BORROWS, borrows};
+use super::process::{BORROWS, borrows, theirs, use_theirs};
 use super::sync::Duration;
-use super::table::{Conflict, Use, Wanted};
+use super::table::{Conflict, OtherTable, Wanted};
+use super::thread::Use;
 use crate::Result;
 
 /// Version of [`BorrowFunctions`]. Any change of a function or of what its numbers mean makes it another one.
@@ -48,14 +48,6 @@ pub struct BorrowFunctions {
     enter: unsafe extern "C" fn(u32, *const WantedRange, usize, *mut u64) -> u32,
     leave: unsafe extern "C" fn(u32, *const u64, usize),
     wait: extern "C" fn(u64),
-}
-
-/// The table of another copy that this one uses in place of its own.
-static THEIRS: ForkOnce<&'static BorrowFunctions> = ForkOnce::new();
-
-/// The table to use in place of our own.
-pub(super) fn theirs() -> Option<&'static BorrowFunctions> {
-    THEIRS.get().copied()
 }
 
 /// Whether another copy of this library has used the table of this one.
@@ -108,11 +100,13 @@ impl BorrowFunctions {
             return Err(wrong(version).into());
         }
         // Threads may join at the same time.
-        let is_theirs = || theirs().is_some_and(|known| std::ptr::eq(known, table));
-        Ok(BORROWS.if_unused(|| THEIRS.set(table)) || is_theirs())
+        let is_theirs = || theirs().is_some_and(|known| std::ptr::addr_eq(known, table));
+        Ok(BORROWS.if_unused(|| use_theirs(table)) || is_theirs())
     }
+}
 
-    pub(super) fn enter(&self, kind: Use, wanted: &[Wanted], ids: &mut [u64]) -> Result<(), Conflict> {
+impl OtherTable for BorrowFunctions {
+    fn enter(&self, kind: Use, wanted: &[Wanted], ids: &mut [u64]) -> Result<(), Conflict> {
         let range = |one: &Wanted| WantedRange {
             start: one.range.start,
             end: one.range.end,
@@ -144,15 +138,13 @@ impl BorrowFunctions {
         })
     }
 
-    pub(super) fn leave(&self, kind: Use, ids: &[u64]) {
+    fn leave(&self, kind: Use, ids: &[u64]) {
         // SAFETY: N1: numbers, as many as are said.
         unsafe { (self.leave)(number_of(kind), ids.as_ptr(), ids.len()) };
     }
 
-    /// Waits until an entry leaves, or for a time. Another attempt may succeed then.
-    pub(super) fn wait(&self, time: Duration) -> bool {
+    fn wait(&self, time: Duration) {
         (self.wait)(u64::try_from(time.as_micros()).unwrap_or(u64::MAX));
-        true
     }
 }
 

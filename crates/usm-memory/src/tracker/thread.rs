@@ -2,13 +2,22 @@
 
 use std::cell::Cell;
 
-use super::table::Use;
+/// How host code uses addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Use {
+    /// A view that a user holds. It may last for ever, and may move to another thread.
+    View,
+    /// An operation of the thread that entered it. The thread may enter further ranges, and only reads these.
+    Open,
+    /// As `Open`, but the operation needs no further range to come to its end.
+    Closed,
+}
 
 /// The entries of operations that a thread has.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Held {
-    pub(super) open: u32,
-    pub(super) closed: u32,
+pub(crate) struct Held {
+    pub(crate) open: u32,
+    pub(crate) closed: u32,
 }
 
 thread_local! {
@@ -18,26 +27,26 @@ thread_local! {
 }
 
 /// The entries of this thread. A thread at its end has none that others may wait for.
-pub(super) fn held() -> Held {
+pub(crate) fn held() -> Held {
     HELD.try_with(Cell::get).unwrap_or_default()
 }
 
-pub(super) fn this_thread() -> usize {
+pub(crate) fn this_thread() -> usize {
     THREAD.try_with(|place| std::ptr::from_ref(place).addr()).unwrap_or(0)
 }
 
 /// Changes the number of entries of this thread.
-pub(super) fn count(kind: Use, change: impl Fn(u32) -> u32) {
+pub(crate) fn count(kind: Use, change: impl Fn(u32) -> u32) {
     // A thread at its end holds entries only while it waits for nothing.
     let _ = HELD.try_with(|held| held.set(held.get().changed(kind, change)));
 }
 
 impl Held {
-    pub(super) fn is_none(self) -> bool {
+    pub(crate) fn is_none(self) -> bool {
         self.open == 0 && self.closed == 0
     }
 
-    pub(super) fn changed(mut self, kind: Use, change: impl Fn(u32) -> u32) -> Self {
+    pub(crate) fn changed(mut self, kind: Use, change: impl Fn(u32) -> u32) -> Self {
         match kind {
             Use::View => {}
             Use::Open => self.open = change(self.open),

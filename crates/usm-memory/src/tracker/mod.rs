@@ -1,0 +1,31 @@
+//! What is known of the use of memory: by host code now, and by operations under way. Only `access/` and the records of blocks change it;
+//! the page of `access/mod.rs` explains it.
+//!
+//! | file | job |
+//! |---|---|
+//! | `table.rs` | the addresses that host code uses, and the waits for each other |
+//! | `thread.rs` | what a thread has in the table |
+//! | `process.rs` | what the process has once, and forks |
+//! | `across_copies.rs` | the table for other copies of this library |
+//! | `numbers.rs` | the numbers of operations |
+//! | `operation.rs` | the operations under way on one block |
+//! | `by_address.rs` | those on memory that several blocks stand for |
+//! | `state.rs` | the flags of a block |
+//! | `waits.rs` | waits for the work of others, which a program may replace |
+//! | `capture.rs` | operations that are recorded in CUDA graphs |
+//! | `sync.rs` | the means of threads |
+
+pub(crate) mod across_copies;
+pub(crate) mod by_address;
+pub(crate) mod capture;
+pub(crate) mod numbers;
+pub(crate) mod operation;
+pub(crate) mod process;
+pub(crate) mod state;
+mod sync;
+pub(crate) mod table;
+pub(crate) mod thread;
+pub(crate) mod waits;
+
+pub(crate) use self::operation::{OperationList, OperationsOfSlots, same_queue};
+pub(crate) use self::state::{HOOKED, INHERITED, PUBLISHED, RELEASED, SUBMITTED, State};
