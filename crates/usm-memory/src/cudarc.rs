@@ -42,7 +42,7 @@ impl<T: Plain> TypedBuffer<T> {
         drop(record);
         stream.synchronize().map_err(driver_error)?;
         let owner = Arc::new(slice);
-        // SAFETY: 1. The owner frees the memory. 2. A slice is an allocation, or what its maker promised to be one. 3. The owner is
+        // SAFETY: promise 1 of `borrow`: the owner frees the memory. 2. A slice is an allocation, or what its maker promised to be one. 3. The owner is
         // reachable from nowhere else, and its accesses are complete.
         let buffer = unsafe { UsmBuffer::borrow(queue, address_of(address), len_bytes, true, owner) }?;
         Self::from_buffer(buffer)
@@ -57,7 +57,7 @@ impl<T: Plain> TypedBuffer<T> {
         let (address, record) = slice.device_ptr(&stream);
         drop(record);
         stream.synchronize().map_err(driver_error)?;
-        // SAFETY: 1. The owner frees the memory. 2. As above. 3. All writes are complete, and a shared slice is not written.
+        // SAFETY: promise 1 of `borrow`: the owner frees the memory. 2. As above. 3. All writes are complete, and a shared slice is not written.
         let buffer = unsafe { UsmBuffer::borrow(queue, address_of(address), len_bytes, false, slice) }?;
         Self::from_buffer(buffer)
     }

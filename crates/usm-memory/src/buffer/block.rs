@@ -89,7 +89,8 @@ pub(super) struct Own {
     queue: Queue,
     ownership: Ownership,
     registration: Registration,
-    /// The operations that were submitted through buffers of this block.
+    /// Invariant O2: the memory of a block, of a slot, too, is not released before the operations in its list are complete, and nobody uses
+    /// it in a conflicting way meanwhile (`access/order.rs`).
     operations: ForkMutex<OperationList>,
     _count: Option<BorrowCount>,
     /// The last field: hooks that come after the release run when this is dropped.

@@ -68,10 +68,11 @@ impl Moment {
     }
 
     fn of(clock: libc::clockid_t) -> Self {
+        // Invariant CK1: `time` is a place for two integers, which are zero or what the call wrote.
         let mut time = MaybeUninit::<libc::timespec>::zeroed();
-        // SAFETY: writes the time to `time`.
+        // SAFETY: CK1: the call writes there.
         unsafe { libc::clock_gettime(clock, time.as_mut_ptr()) };
-        // SAFETY: two integers, which are zero or what the call wrote.
+        // SAFETY: CK1: any integers are a time.
         let time = unsafe { time.assume_init() };
         // Neither is ever negative.
         let [seconds, nanoseconds] = [time.tv_sec, time.tv_nsec].map(i64::cast_unsigned);

@@ -111,7 +111,7 @@ impl UsmBuffer {
                     unsafe { staged::rows(&mut copies, ends[0], ends[1], shape) }?;
                     copies.end()
                 };
-                // SAFETY: 1. The bytes of the operands. 2. As the route says. 3. Host code has slices under guards alone.
+                // SAFETY: promise 1 of `submit_async`: The bytes of the operands. 2. As the route says. 3. Host code has slices under guards alone.
                 let event = unsafe { submit_async(&queue, &[to, from], after, copy) }?;
                 if !is_recorded {
                     // The completion is that of the copy, not of a barrier: a wait for one queue says nothing of the other one's.

@@ -75,10 +75,10 @@ impl UsmBuffer {
         }
         if is_queue_pattern(pattern) {
             let count = len_bytes / pattern.len();
-            // SAFETY: T1: the operand, until the event is complete.
+            // SAFETY: O2: the operand, until the event is complete.
             let fill =
                 |start: &[*mut u8], after: &[Event]| unsafe { queue.fill(start[0], pattern, count, after) };
-            // SAFETY: 1. The bytes of the operand. 2. Memory of the queue's context. 3. Host code has slices under guards alone.
+            // SAFETY: promise 1 of `submit_async`: The bytes of the operand. 2. Memory of the queue's context. 3. Host code has slices under guards alone.
             let event = unsafe { submit_async(queue, &all, after, fill) }?;
             return Ok(Completion::new(vec![event], Kept::NONE));
         }
@@ -92,12 +92,12 @@ impl UsmBuffer {
             let mut copies = Chain::new(queue, after, &used);
             for offset in (0..len_bytes).step_by(step_bytes) {
                 let part_bytes = step_bytes.min(len_bytes - offset);
-                // SAFETY: 1. Within the operand and the repeated pattern, which the completion keeps.
+                // SAFETY: promise 1 of `memcpy`: Within the operand and the repeated pattern, which the completion keeps.
                 unsafe { copies.memcpy(start[0].wrapping_add(offset), src, part_bytes) }?;
             }
             copies.end()
         };
-        // SAFETY: 1. The bytes of the operand. 2. Memory of the queue's context. 3. Host code has slices under guards alone.
+        // SAFETY: promise 1 of `submit_async`: The bytes of the operand. 2. Memory of the queue's context. 3. Host code has slices under guards alone.
         let event = unsafe { submit_async(queue, &all, after, fill) }?;
         Ok(Completion::new(vec![event], Kept::memory(repeated)))
     }

@@ -13,7 +13,7 @@ impl UsmBuffer {
     /// [`Error::BorrowConflict`](crate::Error::BorrowConflict) while somebody holds a [`WriteGuard`](crate::WriteGuard) of a part of the
     /// bytes; [`Error::Core`](crate::Error::Core).
     pub fn prefetch_async(&self, after: &[Event]) -> Result<Completion> {
-        // SAFETY: the operand of `hint`, whose memory is not released before the event is complete.
+        // SAFETY: O2: the operand of `hint`.
         self.hint(after, |start, after| unsafe { self.queue().prefetch(start, self.len_bytes(), after) })
     }
 
@@ -26,7 +26,7 @@ impl UsmBuffer {
     pub fn mem_advise_async(&self, advice: i32, after: &[Event]) -> Result<Completion> {
         let len_bytes = self.len_bytes();
         self.hint(after, |start, after| {
-            // SAFETY: as for `prefetch_async`.
+            // SAFETY: O2: as for `prefetch_async`.
             unsafe { self.queue().mem_advise(start, len_bytes, advice, after) }
         })
     }
@@ -41,7 +41,7 @@ impl UsmBuffer {
         }
         let all = [Operand::read(self, 0..self.len_bytes())];
         let submitted = |start: &[*mut u8], after: &[Event]| hint(start[0].cast_const(), after);
-        // SAFETY: 1. A hint changes no bytes, and is about the operand. 2. Memory of the queue's context. 3. Nothing is written.
+        // SAFETY: promise 1 of `submit_async`: A hint changes no bytes, and is about the operand. 2. Memory of the queue's context. 3. Nothing is written.
         let event = unsafe { submit_async(self.queue(), &all, after, submitted) }?;
         Ok(Completion::new(vec![event], Kept::NONE))
     }

@@ -24,7 +24,7 @@ macro_rules! copies {
             /// # Errors
             /// [`Error::LengthMismatch`] unless there are as many bytes as the range has; [`Error::Core`].
             pub fn copy_to_host(&self, bytes: &mut [u8]) -> Result<()> {
-                // SAFETY: 1. G1: the range is kept for us: nobody writes it meanwhile. 2. `bytes` is borrowed.
+                // SAFETY: promise 1 of `read`: G1: the range is kept for us: nobody writes it meanwhile. 2. `bytes` is borrowed.
                 unsafe { read(self.block(), self.$start(), self.len_bytes(), bytes) }
             }
         }
@@ -46,7 +46,7 @@ macro_rules! copies {
             /// # Errors
             /// [`Error::LengthMismatch`] unless there are as many bytes as the range has; [`Error::Core`].
             pub fn copy_from_host(&mut self, bytes: &[u8]) -> Result<()> {
-                // SAFETY: 1. G1: the range is ours. 2. and 3. `bytes` is borrowed.
+                // SAFETY: promise 1 of `write`: G1: the range is ours. 2. and 3. `bytes` is borrowed.
                 unsafe { write(self.block(), self.as_mut_ptr(), self.len_bytes(), bytes) }
             }
         }
@@ -103,7 +103,7 @@ impl UsmBuffer {
     /// [`Error::ReadOnly`], [`Error::OutOfBounds`], [`Error::BorrowConflict`], [`Error::Core`]. The first three leave the buffer as
     /// it was.
     pub fn copy_from_host(&self, bytes: &[u8], offset_bytes: usize) -> Result<()> {
-        // SAFETY: 1. and 2. `bytes` is borrowed.
+        // SAFETY: promises 1 and 2 of `copy_from_host_memory`: `bytes` is borrowed.
         unsafe { self.copy_from_host_memory(bytes, offset_bytes) }
     }
 
@@ -128,7 +128,7 @@ impl UsmBuffer {
             }
         }
         let access = WriteAccess::new(self.block(), range)?;
-        // SAFETY: 1. G1: the range is ours. 2. and 3. Promises 1 and 2.
+        // SAFETY: promise 1 of `write`: G1: the range is ours. 2. and 3. Promises 1 and 2.
         unsafe { write(access.block(), access.as_mut_ptr(), len_bytes, bytes) }
     }
 
@@ -137,7 +137,7 @@ impl UsmBuffer {
     /// # Errors
     /// [`Error::OutOfBounds`], [`Error::BorrowConflict`], [`Error::Core`].
     pub fn copy_to_host(&self, bytes: &mut [u8], offset_bytes: usize) -> Result<()> {
-        // SAFETY: 1. and 2. `bytes` is borrowed.
+        // SAFETY: promises 1 and 2 of `copy_to_host_memory`: `bytes` is borrowed.
         unsafe { self.copy_to_host_memory(bytes, offset_bytes) }
     }
 
@@ -161,7 +161,7 @@ impl UsmBuffer {
             }
         }
         let access = ReadAccess::new(self.block(), range)?;
-        // SAFETY: 1. The guard's range is kept for us: nobody writes it meanwhile. 2. Promises 1 and 2.
+        // SAFETY: promise 1 of `read`: The guard's range is kept for us: nobody writes it meanwhile. 2. Promises 1 and 2.
         unsafe { read(access.block(), access.as_ptr(), len_bytes, bytes) }
     }
 

@@ -25,7 +25,7 @@ pub unsafe trait HostMemoryMut: HostMemory {
     fn start_mut(&mut self) -> *mut u8;
 }
 
-// SAFETY: 1. elements without padding (`Plain`, 2) in memory of the heap. 2. Whoever owns a vector has it alone.
+// SAFETY: promise 1 of `HostMemory`: elements without padding (`Plain`, 2) in memory of the heap. 2. Whoever owns a vector has it alone.
 unsafe impl<T: Plain> HostMemory for Vec<T> {
     fn start(&self) -> *const u8 {
         self.as_ptr().cast()
@@ -36,7 +36,7 @@ unsafe impl<T: Plain> HostMemory for Vec<T> {
     }
 }
 
-// SAFETY: 1. any bytes are elements (`Plain`, 1). 2. As for `HostMemory`.
+// SAFETY: promise 1 of `HostMemoryMut`: any bytes are elements (`Plain`, 1). 2. As for `HostMemory`.
 unsafe impl<T: Plain> HostMemoryMut for Vec<T> {
     fn start_mut(&mut self) -> *mut u8 {
         self.as_mut_ptr().cast()

@@ -98,10 +98,10 @@ pub unsafe fn submit_kernel(
         return Ok(Completion::new(after.to_vec(), Kept::NONE));
     }
     let launch = |_: &[*mut u8], after: &[Event]| {
-        // SAFETY: 1 and 3: the caller's promises. 2: the memory of the operands is not released before the event is complete.
+        // SAFETY: 1 and 3: the caller's promises. 2: O2 for the memory of the operands.
         unsafe { queue.submit_kernel(kernel, &values, range, after) }
     };
-    // SAFETY: 1. The kernel uses its buffers alone (the caller's promise 2). 2. Each was found reachable. 3. Host code has slices under
+    // SAFETY: promise 1 of `submit_async`: The kernel uses its buffers alone (the caller's promise 2). 2. Each was found reachable. 3. Host code has slices under
     // guards alone.
     let event = unsafe { submit_async(queue, &operands, after, launch) }?;
     Ok(Completion::new(vec![event], Kept::NONE))

@@ -214,12 +214,12 @@ enum Step {
 struct Work {
     queue: Queue,
     pieces: Pieces,
-    /// Invariant W1: both sides as the caller of [`copy`] promises them, until it returns, after all threads; of each part only the
+    /// Invariant PW1: both sides as the caller of [`copy`] promises them, until it returns, after all threads; of each part only the
     /// thread that took its number touches the bytes.
     dst: *mut u8,
     src: *const u8,
-    /// Invariant W2: the slots, one after the other, until [`copy`] returns. A slot is its piece's alone, from its first step to the end of
-    /// its second one; in the step of the bus its bytes belong to the bus, in that of the threads part by part as in W1.
+    /// Invariant PW2: the slots, one after the other, until [`copy`] returns. A slot is its piece's alone, from its first step to the end of
+    /// its second one; in the step of the bus its bytes belong to the bus, in that of the threads part by part as in PW1.
     staging: *mut u8,
     /// Whether a thread leads.
     is_led: AtomicBool,
@@ -238,9 +238,9 @@ struct Work {
     may_go_on: AtomicBool,
 }
 
-// SAFETY: W1 and W2.
+// SAFETY: PW1 and PW2.
 unsafe impl Send for Work {}
-// SAFETY: W1 and W2.
+// SAFETY: PW1 and PW2.
 unsafe impl Sync for Work {}
 
 /// Stops all threads when a thread unwinds.
@@ -339,7 +339,7 @@ impl Work {
             Direction::ToDevice => (self.dst.wrapping_add(piece.start), staged.cast_const()),
             Direction::FromDevice => (staged, self.src.wrapping_add(piece.start)),
         };
-        // SAFETY: a slot (W2) and the piece of the device's side (W1), which stay until the leader or `Moving` has waited for the event.
+        // SAFETY: a slot (PW2) and the piece of the device's side (PW1), which stay until the leader or `Moving` has waited for the event.
         let event = unsafe { self.queue.memcpy(dst, src, piece.len_bytes, &[]) }?;
         self.moving().push_back(event);
         Ok(())
@@ -420,10 +420,10 @@ impl Work {
             Direction::FromDevice => BRIEF_BYTES,
         };
         if self.pieces.len_bytes <= cached_bytes {
-            // SAFETY: W1 and W2 for the part, which is open.
+            // SAFETY: PW1 and PW2 for the part, which is open.
             unsafe { copy_bytes(dst, src, len_bytes) };
         } else {
-            // SAFETY: W1 and W2 for the part, which is open.
+            // SAFETY: PW1 and PW2 for the part, which is open.
             unsafe { stream::copy(dst, src, len_bytes) };
             stream::fence();
         }

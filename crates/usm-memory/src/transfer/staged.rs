@@ -122,7 +122,7 @@ pub(super) unsafe fn copy(
             for piece in &batch {
                 let (to, from) =
                     (starts[0].wrapping_add(used_bytes), starts[1].wrapping_add(piece.src_bytes));
-                // SAFETY: 1. A piece of the source (S1), and its place in the chunk.
+                // SAFETY: promise 1 of `memcpy`: A piece of the source (S1), and its place in the chunk.
                 unsafe { copies.memcpy(to, from, piece.len_bytes) }?;
                 used_bytes += piece.len_bytes;
             }
@@ -131,7 +131,7 @@ pub(super) unsafe fn copy(
         let operands = [Operand::written(chunk, used.clone()), src.clone()];
         // The first chunk comes after the events, and each other one after the first.
         let first = if steps.is_empty() { after } else { &[] };
-        // SAFETY: 1. The bytes of the operands. 2. USM of the queue's context. 3. Host code has slices under guards alone.
+        // SAFETY: promise 1 of `Submission::step`: The bytes of the operands. 2. USM of the queue's context. 3. Host code has slices under guards alone.
         let chunk_read = unsafe { whole.step(read, &operands, first, false, reads) }?;
         if read.context() == write.context() {
             steps.push(chunk_read);
@@ -144,14 +144,14 @@ pub(super) unsafe fn copy(
             for piece in &batch {
                 let (to, from) =
                     (starts[0].wrapping_add(piece.dst_bytes), starts[1].wrapping_add(used_bytes));
-                // SAFETY: 1. A piece of the target (S1), and its place in the chunk. What is read later does not overlap (`order`).
+                // SAFETY: promise 1 of `memcpy`: A piece of the target (S1), and its place in the chunk. What is read later does not overlap (`order`).
                 unsafe { copies.memcpy(to, from, piece.len_bytes) }?;
                 used_bytes += piece.len_bytes;
             }
             copies.end()
         };
         let operands = [dst.clone(), Operand::read(chunk, used)];
-        // SAFETY: 1. The bytes of the operands. 2. USM of the queue's context, and host USM. 3. As above.
+        // SAFETY: promise 1 of `Submission::step`: The bytes of the operands. 2. USM of the queue's context, and host USM. 3. As above.
         steps.push(unsafe { whole.step(write, &operands, &[], false, writes) }?);
     }
     Ok((steps, chunks))

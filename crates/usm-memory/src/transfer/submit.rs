@@ -37,10 +37,10 @@ impl UsmBuffer {
                 let to = Operand { buffer: self, range: whole.clone(), writes: true };
                 let from = Operand { buffer: src, range: whole, writes: false };
                 let copy = |ends: &[*mut u8], after: &[Event]| {
-                    // SAFETY: T1: the operands, until the event is complete; they do not overlap (`order`).
+                    // SAFETY: O2: the operands, until the event is complete; they do not overlap (`order`).
                     unsafe { queue.memcpy(ends[0], ends[1].cast_const(), len_bytes, after) }
                 };
-                // SAFETY: 1. The bytes of the operands. 2. As the route says.
+                // SAFETY: promise 1 of `submit`: The bytes of the operands. 2. As the route says.
                 let event = unsafe { submit(&queue, &[to, from], copy) }?;
                 staged::follow(self, src, &queue, &[event])?;
                 Ok(())
@@ -68,10 +68,10 @@ impl UsmBuffer {
         }
         let (queue, count) = (self.queue(), self.len_bytes() / pattern.len());
         let all = Operand { buffer: self, range: 0..self.len_bytes(), writes: true };
-        // SAFETY: T1: the operand, until the event is complete.
+        // SAFETY: O2: the operand, until the event is complete.
         let fill =
             |start: &[*mut u8], after: &[Event]| unsafe { queue.fill(start[0], pattern, count, after) };
-        // SAFETY: 1. The bytes of the operand. 2. Memory of the queue's context.
+        // SAFETY: promise 1 of `submit`: The bytes of the operand. 2. Memory of the queue's context.
         unsafe { submit(queue, &[all], fill) }?;
         Ok(())
     }
@@ -82,7 +82,7 @@ impl UsmBuffer {
     /// # Errors
     /// As [`copy_from_host`](Self::copy_from_host).
     pub fn submit_copy_from_host(&self, bytes: &[u8], offset_bytes: usize) -> Result<()> {
-        // SAFETY: 1. and 2. `bytes` is borrowed.
+        // SAFETY: promises 1 and 2 of `submit_copy_from_host_memory`: `bytes` is borrowed.
         unsafe { self.submit_copy_from_host_memory(bytes, offset_bytes) }
     }
 
@@ -113,10 +113,10 @@ impl UsmBuffer {
         let to = Operand { buffer: self, range, writes: true };
         let from = Operand { buffer: &staging, range: 0..len_bytes, writes: false };
         let copy = |ends: &[*mut u8], after: &[Event]| {
-            // SAFETY: T1: the operands, two blocks, until the event is complete.
+            // SAFETY: O2: the operands, two blocks, until the event is complete.
             unsafe { queue.memcpy(ends[0], ends[1].cast_const(), len_bytes, after) }
         };
-        // SAFETY: 1. The bytes of the operands. 2. Memory of the queue's context. 3. Nobody else has the staging memory.
+        // SAFETY: promise 1 of `submit_async`: The bytes of the operands. 2. Memory of the queue's context. 3. Nobody else has the staging memory.
         unsafe { submit_async(queue, &[to, from], &[], copy) }?;
         Ok(())
     }

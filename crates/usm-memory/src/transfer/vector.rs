@@ -149,7 +149,7 @@ impl UsmBuffer {
         under_way(host, |host| {
             let Placed { dst, src, shape } = place(host.len_bytes())?;
             let from = host.start().wrapping_add(src.start);
-            // SAFETY: 1. A part of the host memory (S1), which the caller keeps as long. It overlaps no USM that is written
+            // SAFETY: promise 1 of `rows`: A part of the host memory (S1), which the caller keeps as long. It overlaps no USM that is written
             // (`HostMemory`, 1), and is ours (`HostMemory`, 2).
             let copy = |to, copies: &mut Chain<'_>| unsafe { rows(copies, to, from, shape) };
             self.with_host(&Operand::written(self, dst), shape, after, copy)
@@ -166,7 +166,7 @@ impl UsmBuffer {
         under_way(host, |host| {
             let Placed { dst, src, shape } = place(host.len_bytes())?;
             let to = host.start_mut().wrapping_add(dst.start);
-            // SAFETY: 1 as in `upload`; the host memory may be written (`HostMemoryMut`, 1).
+            // SAFETY: promise 1 of `rows`, as in `upload`; the host memory may be written (promise 1 of `HostMemoryMut`).
             let copy = |from: *mut u8, copies: &mut Chain<'_>| unsafe { rows(copies, to, from, shape) };
             self.with_host(&Operand::read(self, src), shape, after, copy)
         })
@@ -191,7 +191,7 @@ impl UsmBuffer {
             copy(start[0], &mut copies)?;
             copies.end()
         };
-        // SAFETY: 1. The bytes of the operand. 2. Memory of the queue's context. 3. Host code has slices under guards alone.
+        // SAFETY: promise 1 of `submit_async`: The bytes of the operand. 2. Memory of the queue's context. 3. Host code has slices under guards alone.
         Ok(vec![unsafe { submit_async(queue, std::slice::from_ref(operand), after, submitted) }?])
     }
 }
