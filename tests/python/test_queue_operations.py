@@ -193,3 +193,11 @@ def test_read_only_memory(queue, call):
     for name, rest in (("memcpy", (bytes(8), 8)), ("memset", (0,)), ("fill", (b"x",))):
         with pytest.raises(ValueError, match="read-only"):
             call(queue, name, ReadOnly(), *rest)
+
+
+def test_operations_in_flight_order_each_other(queue, usm_type):
+    memory = getattr(usm.memory, f"MemoryUSM{usm_type.capitalize()}")(1 << 20, queue=queue)
+    loose = usm.SyclQueue(queue.sycl_context, queue.sycl_device)
+    events = [loose.memcpy_async(memory, bytes([value]) * (1 << 20), 1 << 20) for value in range(1, 6)]
+    assert memory.tobytes() == b"\5" * (1 << 20)
+    usm.SyclEvent.wait_for(events)

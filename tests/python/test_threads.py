@@ -43,3 +43,48 @@ def test_freeing_in_another_thread(array, usm_type):
 
     in_threads(work)
     assert made == []
+
+
+def test_readers_and_writers_of_one_row_never_meet_an_error(array, usm_type):
+    a = array((16, 4096), dtype="i4", buffer=usm_type)
+    a[...] = 0
+
+    def work(n):
+        for i in range(200):
+            if n % 2:
+                a[3] = i
+            else:
+                assert len(a[3].tolist()) == 4096
+
+    in_threads(work, 4)
+    assert a[3].tolist() == [199] * 4096
+
+
+def test_columns_of_four_threads_beside_each_other(array, usm_type):
+    a = array((64, 63), dtype="i4", buffer=usm_type)
+    a[...] = -1
+
+    def work(n):
+        for _ in range(50):
+            a[:, n::4] = n
+            assert a[5, n] == n
+
+    in_threads(work, 4)
+    assert a.tolist() == [[i % 4 for i in range(63)]] * 64
+
+
+def test_copies_crosswise_come_to_their_end(array, usm_type):
+    a = array((100_000,), dtype="i4", buffer=usm_type)
+    b = array((100_000,), dtype="i4", buffer=usm_type)
+    a[...], b[...] = 1, 2
+    index = ut.arange(0, 100_000, 7, device=a.device)
+
+    def work(n):
+        to, source = (a, b) if n % 2 else (b, a)
+        for _ in range(30):
+            to[...] = source
+            to[index] = source[index]
+            assert ut.all(to == source) in (True, False)
+
+    in_threads(work, 4)
+    assert set(a.tolist()) | set(b.tolist()) <= {1, 2}

@@ -200,7 +200,7 @@ fn work_of_others_is_ordered_by_events() {
         // What external code would submit: the event is all that the transfer knows.
         // SAFETY: within the buffer, waited for before it goes, and nothing borrows it meanwhile.
         let kernel: Event = unsafe { queue.memset(a.address() as *mut u8, 5, 64, &[]) }.unwrap();
-        let empty = a.sub_buffer(0, 0).unwrap().fill_async(&[0], &[kernel.clone()]).unwrap();
+        let empty = a.sub_buffer(0, 0).unwrap().fill_async(&[0], std::slice::from_ref(&kernel)).unwrap();
         assert!(
             !empty.is_complete() && empty.events().len() == 1,
             "an operation of nothing hands its events on"
