@@ -200,6 +200,14 @@ impl Queue {
     }
 }
 
+pub struct HostTask;
+
+impl HostTask {
+    pub fn is_running() -> bool {
+        false
+    }
+}
+
 pub struct Runtime;
 
 impl Runtime {

@@ -1,6 +1,7 @@
 //! Host code as an operation of a queue, with the memory it works on.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::fmt;
 use std::mem;
 use std::panic::{self, AssertUnwindSafe};
@@ -16,6 +17,11 @@ pub struct TaskMemory {
 
 type Run = dyn FnOnce(&[*mut u8]) -> Result<(), String> + Send;
 
+thread_local! {
+    /// How many host tasks this thread runs: one that waits runs others meanwhile.
+    static RUNNING: Cell<u32> = const { Cell::new(0) };
+}
+
 /// Host code that a queue runs once, or never if the backend is dropped first.
 ///
 /// It gets the native address of each [`TaskMemory`] of its submission. Host code reaches the bytes there while the task runs. It
@@ -29,12 +35,24 @@ impl HostTask {
         Self(Box::new(run))
     }
 
+    /// Whether this thread runs a host task at the moment. Somebody may wait for the task who has locks that others wait for, so the task
+    /// must wait for nobody.
+    #[must_use]
+    pub fn is_running() -> bool {
+        RUNNING.try_with(Cell::get).unwrap_or(0) > 0
+    }
+
     /// Runs it. For backends.
     ///
     /// # Errors
     /// The result of the task, or the message of its panic. No panic leaves this function.
     pub fn run(self, addresses: &[*mut u8]) -> Result<(), String> {
-        match panic::catch_unwind(AssertUnwindSafe(|| (self.0)(addresses))) {
+        let count =
+            |change: fn(u32) -> u32| _ = RUNNING.try_with(|running| running.set(change(running.get())));
+        count(|running| running + 1);
+        let result = panic::catch_unwind(AssertUnwindSafe(|| (self.0)(addresses)));
+        count(|running| running.saturating_sub(1));
+        match result {
             Ok(result) => result,
             Err(payload) => {
                 let reason = format!("it panicked: {}", message(&*payload));

@@ -6,7 +6,7 @@
 //! There are three uses ([`Use`]). Only a view is held by a user, for as long as the user likes, so a conflict with a view is an error.
 //! An operation ends by itself, so others wait for it. The rules of these waits exclude a deadlock:
 //!
-//! 1. A thread with a [`Use::Closed`] entry never waits: it gets an error.
+//! 1. A thread with a [`Use::Closed`] entry never waits: it gets an error. So does a host task, for which such a thread may wait.
 //! 2. A thread with [`Use::Open`] entries waits for closed ones alone. Their threads do not wait (1).
 //! 3. A thread without entries waits for the operations of others, and for threads without entries that came earlier. So no
 //!    succession of readers keeps a writer waiting for ever.

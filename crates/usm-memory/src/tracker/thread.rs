@@ -2,6 +2,8 @@
 
 use std::cell::Cell;
 
+use usm_core::HostTask;
+
 /// How host code uses addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Use {
@@ -26,9 +28,11 @@ thread_local! {
     static THREAD: Cell<u8> = const { Cell::new(0) };
 }
 
-/// The entries of this thread. A thread at its end has none that others may wait for.
+/// The entries of this thread. A thread at its end has none that others may wait for. A host task counts as one: somebody may wait for its
+/// event who has entries.
 pub(crate) fn held() -> Held {
-    HELD.try_with(Cell::get).unwrap_or_default()
+    let held = HELD.try_with(Cell::get).unwrap_or_default();
+    if HostTask::is_running() { held.changed(Use::Closed, |number| number + 1) } else { held }
 }
 
 pub(crate) fn this_thread() -> usize {

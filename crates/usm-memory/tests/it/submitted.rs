@@ -450,3 +450,33 @@ fn a_forked_child_gets_an_error_for_operations_on_shared_memory() {
     go_on.store(true, Ordering::Release);
     done.into_iter().for_each(Result::unwrap);
 }
+
+#[test]
+fn a_host_task_waits_for_nobody_who_may_wait_for_it() {
+    let queue = common::host_queue();
+    let buffer = device_buffer(&queue);
+    let (started, go_on) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+    let (inside, is_started, may_go_on) = (buffer.clone(), Arc::clone(&started), Arc::clone(&go_on));
+    // The memory is named as read, so that the copy below waits for the task, with an entry that the task's own copy meets.
+    task_as(&queue, &buffer, false, move |_| {
+        is_started.store(true, Ordering::Release);
+        while !may_go_on.load(Ordering::Acquire) {
+            std::thread::yield_now();
+        }
+        inside.copy_from_host(&[1; LEN], 0).map_err(|error| error.to_string())
+    })
+    .unwrap();
+    while !started.load(Ordering::Acquire) {
+        std::thread::yield_now();
+    }
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| buffer.copy_from_host(&[2; LEN], 0));
+        std::thread::sleep(std::time::Duration::from_millis(30));
+        go_on.store(true, Ordering::Release);
+        // The error of the task: it would have had to wait for this thread.
+        let error = waiting.join().unwrap().unwrap_err().to_string();
+        assert!(error.contains("borrowed for writing"), "{error}");
+    });
+    buffer.copy_from_host(&[3; LEN], 0).unwrap();
+    assert_eq!(buffer.to_vec().unwrap(), [3; LEN]);
+}
