@@ -1,14 +1,14 @@
 //! Benchmarks of the usm crates: `cargo xtask bench`. The library part keeps the examples of the project's README compiled.
 
-use usm_array::usm_core::{BackendId, Queue, Runtime, UsmKind};
+use usm_array::usm_core::{Queue, Runtime, UsmKind};
 
-/// The queues to measure on: one a backend that this machine has, with a short name.
+/// The queues to measure on: one for each backend of this machine, with the name of the backend.
 #[must_use]
-pub fn queues() -> Vec<(&'static str, Queue)> {
+pub fn queues() -> Vec<(String, Queue)> {
     let runtime = Runtime::global();
-    let mut found: Vec<(&'static str, Queue)> = Vec::new();
+    let mut found: Vec<(String, Queue)> = Vec::new();
     for device in runtime.devices() {
-        let name = if device.backend_id() == BackendId::Host { "host" } else { "sycl" };
+        let name = device.backend_id().to_string();
         if let Ok(queue) = runtime.default_queue(&device)
             && found.iter().all(|(other, _)| *other != name)
         {
@@ -21,7 +21,7 @@ pub fn queues() -> Vec<(&'static str, Queue)> {
 /// All places to measure: each kind on each queue, with the name of the case.
 #[must_use]
 pub fn places() -> Vec<(String, Queue, UsmKind)> {
-    let of_queue = |(name, queue): (&str, Queue)| {
+    let of_queue = |(name, queue): (String, Queue)| {
         UsmKind::ALL.map(|kind| (format!("{name}/{kind}"), queue.clone(), kind))
     };
     queues().into_iter().flat_map(of_queue).collect()

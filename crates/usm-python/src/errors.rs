@@ -17,7 +17,7 @@ create_exception!(
     usm,
     UsmError,
     PyException,
-    "A failure of the SYCL runtime that has no more specific exception."
+    "A failure of a runtime or driver that has no more specific exception."
 );
 create_exception!(usm, SyclDeviceCreationError, UsmError, "No device is what was asked for.");
 create_exception!(usm, SyclSubDeviceCreationError, UsmError, "The device cannot be parted like that.");

@@ -20,7 +20,7 @@ use crate::kernel_engine::{
 use crate::layout::{Axes, Layout, Order, SliceItem, broadcast_shapes};
 use crate::ops::truth;
 
-/// IndexedPlaces of an array of device memory that integers name.
+/// Places of an array of device memory that integers name.
 #[derive(Debug)]
 struct IndexedPlaces {
     /// The integers, side by side.
@@ -261,7 +261,7 @@ impl Picks<'_> {
 }
 
 impl UsmArray {
-    /// IndexedPlaces of one axis, or of all elements in row-major order.
+    /// Places of one axis, or of all elements in row-major order.
     pub(super) fn device_axis_plan(
         &self,
         index: &IndexArray<'_>,
@@ -363,7 +363,7 @@ impl DevicePlan {
         let Some((call, nest)) = self.call("gather", &result) else { return Ok(None) };
         let answer = if places.checked { None } else { Some(Answer::new(array.queue(), 1)?) };
         let call = places.of(call.write(&result).read_at(array, places.first));
-        // IndexedPlaces that have been checked need no answer.
+        // Places that have been checked need no answer.
         let call = call.tell_if(answer.as_ref());
         let call = call.count(nest.loops.count()).number(nest.picked as u32).loops(&nest.loops);
         // SAFETY: promise 1 of `run`: as in `kernels/src/gather.cl`. 2. The loops visit the elements of the result once, and elements of the array at places that

@@ -89,7 +89,7 @@ enum PickedRows {
     One,
     /// Elements that follow each other on both sides, as many as given.
     Run(usize),
-    /// PickedRows of the last axis, and where they start.
+    /// Rows of the last axis, and where they start.
     Strided { starts: Box<[Layout; 2]>, len: usize, steps: [isize; 2] },
 }
 

@@ -24,7 +24,6 @@
 //! | `blocks.rs` | a shape cut into blocks |
 //! | `reinterpret.rs` | the same bytes as elements of another size |
 //! | `overlap/` | whether two layouts, or two indices of one, share an element |
-//! | `items.rs` | how Rust code writes index expressions |
 //! | `error.rs` | why a layout, a slice or a view of one is impossible |
 //! | `brute_force.rs` | slow enumeration, which the tests compare the arithmetic with |
 //! | `offsets.rs` | from indices to displacements, one or all of them |

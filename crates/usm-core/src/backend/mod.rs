@@ -1,7 +1,8 @@
-//! The backend trait: what a backend must provide, on opaque raw handles, and nothing more.
+//! The backend trait: what a backend provides, on opaque raw handles. Methods that a backend may leave out have a default.
 //!
 //! A backend does minimal checking; the safe types above ([`crate::Device`], [`crate::Context`], [`crate::Queue`],
-//! [`crate::Event`], [`crate::Allocation`]) check everything once. Calls are coarse: element access never crosses the trait.
+//! [`crate::Event`], [`crate::Allocation`], [`crate::Kernel`]) check everything once. Calls are coarse: element access
+//! never crosses the trait.
 //!
 //! | file | job |
 //! |---|---|

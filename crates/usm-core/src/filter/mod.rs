@@ -6,6 +6,7 @@ use std::fmt;
 
 use crate::{DeviceInfo, DeviceType, Error};
 
+/// SYCL's backends (`backend_name` of a device), and `host`; not those of [`BackendId`](crate::BackendId).
 const BACKENDS: [&str; 5] = ["host", "opencl", "level_zero", "cuda", "hip"];
 const TYPES: [(&str, DeviceType); 4] = [
     ("cpu", DeviceType::Cpu),

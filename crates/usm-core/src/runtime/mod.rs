@@ -139,7 +139,7 @@ impl Runtime {
         })
     }
 
-    /// The status of each backend. The first call may search for the SYCL runtime.
+    /// The status of each backend. The first call may search for the SYCL runtime, and load it and the CUDA driver.
     #[must_use]
     pub fn status(&self) -> Vec<BackendStatus> {
         let status = |backend, state: &BackendState, devices: &[Device]| {

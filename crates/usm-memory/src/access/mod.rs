@@ -1,4 +1,4 @@
-//! Who may touch which bytes, and after what: the only place that knows.
+//! Decides who may touch which bytes, and after what: the only place that does.
 //!
 //! There are two entries, and everything else is made of them.
 //!

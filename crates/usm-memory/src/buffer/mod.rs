@@ -1,4 +1,17 @@
 //! A byte range of USM that its clones and parts share.
+//!
+//! | file | job |
+//! |---|---|
+//! | `block.rs` | the record of a memory range: its owner, work under way, its allocation record |
+//! | `block_ref.rs` | counted references to blocks, also to slots of a table |
+//! | `table.rs` | the block table of a slab: the records of all its slots |
+//! | `slot.rs` | a slot of a block table, on its way from the pool to a buffer and back |
+//! | `slab_facts.rs` | what all slots of a slab share: the address of the slab, the owner of the slots |
+//! | `parts.rs` | parts that share memory; deep copies |
+//! | `borrow.rs` | external memory as a buffer, after a question to the runtime |
+//! | `lease.rs` | memory of another buffer as a buffer of its own, until the last clone drops |
+//! | `hooks.rs` | functions of users that run at the release of a block |
+//! | `live_borrows.rs` | the number of external owners that are kept alive |
 
 mod block;
 mod block_ref;

@@ -54,7 +54,7 @@ impl LimitingResource {
         self.counts.lock().used_bytes
     }
 
-    /// LimitCounts bytes as in use as long as the reservation lives; `None`, and no count, when that were more than the limit.
+    /// Counts bytes as in use as long as the reservation lives; `None`, and no count, when that were more than the limit.
     fn reserve(&self, len_bytes: usize) -> Option<Reservation> {
         let mut counts = self.counts.lock();
         let used_bytes = counts.used_bytes.checked_add(len_bytes).filter(|&used| used <= self.limit_bytes)?;

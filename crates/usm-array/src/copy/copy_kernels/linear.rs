@@ -26,7 +26,7 @@ use super::planned::{Arguments, KernelWork, LINE_BYTES, POINT, Planned, VECTOR_B
 use crate::copy::plan::{CopyPlan, Loop};
 use crate::layout::Axes;
 
-/// KernelWork-items of a group, unless the device has fewer.
+/// Work-items of a group, unless the device has fewer.
 const GROUP_ITEMS: usize = 128;
 
 /// Rows from so many bytes on are long: they are cut at lines.

@@ -62,7 +62,7 @@ pub(super) struct Planned<'a> {
     /// In the kernel's order.
     pub(super) arguments: Vec<KernelArgument>,
     pub(super) items: usize,
-    /// KernelWork-items of a group.
+    /// Work-items of a group.
     pub(super) group_items: usize,
     /// Whether a group cannot have fewer.
     pub(super) is_whole: bool,

@@ -41,7 +41,7 @@ const WINDOW_BYTES: usize = 32;
 /// The most local memory of a work-group of any of the kernels, whose work-items are at most 1,024.
 pub(crate) const TILE_LOCAL_BYTES: usize = 32 << 10;
 
-/// KernelWork-items of the kernels for records.
+/// Work-items of the kernels for records.
 const RECORD_ITEMS: usize = 256;
 
 /// Axes over the grid, without boxes and with them; casts have as many as boxes.
