@@ -229,6 +229,10 @@ pub mod fork {
 pub mod drops {
     use super::Event;
 
+    pub fn wait<T>(job: impl Fn() -> T) -> T {
+        job()
+    }
+
     pub fn settle<'a>(events: impl IntoIterator<Item = &'a Event>) -> bool {
         events.into_iter().all(|event| event.wait().is_ok())
     }

@@ -187,6 +187,11 @@ pub enum Error {
     /// A wait for work of others that [`wait_for_others_with`](crate::wait_for_others_with) made was broken off; the work goes on.
     #[error("waiting for work that others have submitted was interrupted; the work goes on")]
     Interrupted,
+    /// Host code in a host task that would have to wait for an operation, which may come after the task.
+    #[error(
+        "a host task cannot wait for other operations, which may come after it; wait before the task is submitted"
+    )]
+    HostTaskWaits,
     /// An error of the device, context or queue below.
     #[error(transparent)]
     Core(#[from] usm_core::Error),

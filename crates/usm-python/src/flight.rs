@@ -2,6 +2,7 @@
 //!
 //! Every lock here is taken with the interpreter detached: letting host memory go, under a flight's own one, needs the interpreter.
 
+use std::cell::Cell;
 use std::mem;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,6 +24,26 @@ enum State {
     Flying(Finish),
     /// What became of it, until somebody asked.
     Complete(Result<()>),
+}
+
+thread_local! {
+    static IS_INSIDE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// A thread that lets host memory go. A finalizer of that memory may come here again, and must not wait for its own thread.
+struct Inside;
+
+impl Inside {
+    /// `None` in such a finalizer: what it is about goes when the finalizer is done.
+    fn enter() -> Option<Self> {
+        (!IS_INSIDE.replace(true)).then_some(Self)
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        IS_INSIDE.set(false);
+    }
 }
 
 fn change(job: impl FnOnce(&mut Vec<Arc<Flight>>)) {
@@ -80,6 +101,7 @@ impl Flight {
 
     /// Lets the host memory go, which waits for the operation. Its error comes out once.
     pub(crate) fn finish(&self) -> Result<()> {
+        let Some(_inside) = Inside::enter() else { return Ok(()) };
         let _lock = self.finish_lock();
         match self.take() {
             State::Flying(finish) => finish(),
@@ -89,6 +111,7 @@ impl Flight {
 
     /// As `finish`, but keeps the error.
     fn land(&self) {
+        let Some(_inside) = Inside::enter() else { return };
         let _lock = self.finish_lock();
         let complete = match self.take() {
             State::Flying(finish) => State::Complete(finish()),

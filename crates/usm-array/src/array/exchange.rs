@@ -123,8 +123,9 @@ impl UsmArray {
         let stream = self.queue().native_stream();
         match stream {
             Some(_) => {
-                self.buffer.check_unwritten(range)?;
+                // Published first: who writes from then on comes after the consumer's work.
                 self.buffer.publish_in_order()?;
+                self.buffer.check_unwritten(range)?;
             }
             None => {
                 self.buffer.publish()?;

@@ -133,7 +133,7 @@ impl UsmArray {
     /// Lets others work with the memory.
     fn hand_out(&self, device: DLDevice, in_queue_order: bool) -> Result<()> {
         if device.device_type == DLDeviceType::CPU {
-            // A consumer on the host knows no queue: the guard waits for the work of others.
+            // A consumer on the host knows no queue: the access waits for the work of others.
             drop(self.buffer().read_access(self.byte_range())?);
         } else if in_queue_order {
             return Ok(self.buffer().publish_in_order()?);

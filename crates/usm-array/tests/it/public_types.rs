@@ -15,7 +15,8 @@ macro_rules! can_be_shared {
 }
 
 /// Traits, which have no values.
-const TRAITS: [&str; 4] = ["Element", "Nested", "SliceItems", "SliceRange"];
+const TRAITS: [&str; 7] =
+    ["Element", "HostElements", "Nested", "ReadNested", "ReadNumbers", "SliceItems", "SliceRange"];
 
 /// C structs of DLPack with pointers that anybody may set, and pointers to them: their owners are checked.
 const C_STRUCTS: [&str; 6] = [
@@ -106,6 +107,13 @@ fn every_public_type_is_send_and_sync() {
         IterMut<'static, f64>,
         ParIter<'static, f64>,
         SubViews<'static, f64>,
+        Cost,
+        NestedElements<NoHostElements>,
+        NestedItem<NoHostElements>,
+        NoHostElements,
+        NumberList,
+        Reach,
+        Work,
     ];
     let exported_here = exported(include_str!("../../src/lib.rs"));
     assert!(exported_here.len() > 60, "{exported_here:?}");
@@ -120,6 +128,8 @@ fn every_public_type_is_send_and_sync() {
         DlpackError,
         DlpackExport<'static>,
         DlpackImport<'static>,
+        DlpackPlace,
+        DlpackRequest<'static>,
         ManagedTensor,
         SetError,
         TensorForm,

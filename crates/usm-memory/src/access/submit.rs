@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::ptr;
 
-use usm_core::{Event, Queue, Result as CoreResult};
+use usm_core::{Event, Queue, Result as CoreResult, drops};
 
 use super::guard::{Entered, FEW};
 use crate::tracker::across_copies::has_other_copies;
@@ -183,10 +183,15 @@ impl Submission {
             }
         }
         let event = operation(pointers, &after)?;
-        // Other copies of this library know the memory of the operands, but not the operation.
-        let waits =
-            waits || (has_other_copies() && operands.iter().any(|one| one.buffer.block().is_published()));
         let mut result = Ok(());
+        if has_other_copies()
+            && event.capture().is_none()
+            && operands.iter().any(|one| one.buffer.block().is_published())
+        {
+            // Other copies of this library know the memory of the operands, but not the operation. This wait cannot be broken off: what
+            // the operation uses is the caller's when this fails. The blocks tell the error.
+            let _ = drops::wait(|| event.wait());
+        }
         if waits {
             result = waits::for_event(&event);
             if !matches!(result, Err(Error::Interrupted)) && event.is_complete() {

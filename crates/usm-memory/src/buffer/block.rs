@@ -323,6 +323,11 @@ impl Own {
 impl Drop for Block {
     fn drop(&mut self) {
         let (pending, len_bytes, kind) = (self.state.pending(), self.len_bytes(), self.kind);
+        let is_leased = !self.is_slot() && matches!(self.ownership(), Ownership::Leased(_));
+        if is_leased && pending & PUBLISHED != 0 {
+            // Before the memory has another owner.
+            self.forget_shared(false);
+        }
         // A slot ends with its table, and has no allocation then.
         let Memory::Own(own) = &mut self.memory else { return };
         let tag = own.registration.end();
@@ -336,7 +341,7 @@ impl Drop for Block {
             _ if pending & (RELEASED | SUBMITTED) != 0 => own.settle_or_leak(pending),
             _ => {}
         }
-        if pending & PUBLISHED != 0 {
+        if !is_leased && pending & PUBLISHED != 0 {
             self.forget_shared(false);
         }
     }

@@ -5,7 +5,7 @@
 
 use std::any::Any;
 
-use usm_core::{Event, Queue};
+use usm_core::{Error as CoreError, Event, Queue};
 
 use super::waits;
 use crate::{Error, Result};
@@ -65,10 +65,13 @@ pub(crate) fn check_none(queue: &Queue) -> Result<()> {
     }
 }
 
+/// Why an operation is not recorded.
+pub(crate) const REASON: CoreError = CoreError::StreamCapture {
+    reason: "this cannot be recorded: it allocates on a queue of the stream, waits, or uses memory that host code reaches; recorded \
+             are copies, casts, fills and kernels between arrays in device memory; do this before the capture begins or after it \
+             ends, or on another queue",
+};
+
 pub(crate) fn not_recorded() -> Error {
-    Error::Core(usm_core::Error::StreamCapture {
-        reason: "this cannot be recorded: it allocates on a queue of the stream, waits, or uses memory that host code reaches; recorded \
-                 are copies, casts, fills and kernels between arrays in device memory; do this before the capture begins or after it \
-                 ends, or on another queue",
-    })
+    REASON.into()
 }

@@ -15,6 +15,8 @@
 
 use std::ops::Range;
 
+use usm_core::HostTask;
+
 use super::sync::{Condvar, Duration, Mutex, MutexGuard, PoisonError};
 use super::thread::{Held, Use, count, held, this_thread};
 
@@ -47,6 +49,9 @@ pub(crate) struct Conflict {
     /// Whether the entry in the way ends by itself, so that the thread may wait for that.
     pub(crate) may_wait: bool,
 }
+
+/// The longest wait at the table of another copy: it may have told of an entry that left just before.
+const OTHER_TABLE: Duration = Duration::from_millis(10);
 
 /// The ranges that are used.
 pub(crate) struct BorrowTable {
@@ -92,22 +97,6 @@ impl Held {
     }
 }
 
-/// A place in the order of those that wait.
-struct Ticket<'a> {
-    table: &'a BorrowTable,
-    number: Option<u64>,
-}
-
-impl Drop for Ticket<'_> {
-    fn drop(&mut self) {
-        if self.number.is_some() {
-            let mut entries = self.table.lock();
-            entries.leave_queue(self.number);
-            self.table.tell(&entries);
-        }
-    }
-}
-
 impl BorrowTable {
     pub(crate) const fn over(
         entries: Mutex<Entries>,
@@ -126,12 +115,12 @@ impl BorrowTable {
         ids: &mut [u64],
         wait: impl Fn(&(dyn Fn(Duration) -> bool + Sync)) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut ticket = Ticket { table: self, number: None };
+        let mut ticket = None;
         loop {
-            match self.try_acquire(kind, wanted, ids, &mut ticket.number) {
+            match self.try_acquire(kind, wanted, ids, &mut ticket) {
                 Ok(()) => return Ok(()),
                 Err(conflict) if conflict.may_wait => {
-                    wait(&|time| self.wait_once(wanted, ticket.number, time))?;
+                    wait(&|time| self.wait_once(wanted, ticket, time))?;
                 }
                 Err(conflict) => return Err(conflict.into()),
             }
@@ -148,27 +137,28 @@ impl BorrowTable {
     ) -> Result<(), Conflict> {
         let mut entries = match self.ours() {
             Ok(entries) => entries,
-            Err(theirs) => return theirs.enter(kind, wanted, ids),
+            Err(theirs) => {
+                let entered = theirs.enter(kind, wanted, ids);
+                // That copy knows nothing of host tasks of this one.
+                return entered.map_err(|conflict| Conflict {
+                    may_wait: conflict.may_wait && !HostTask::is_running(),
+                    ..conflict
+                });
+            }
         };
         let held = held();
         let found = entries.conflict(wanted, held, *ticket);
         match found {
             None => {
-                entries.leave_queue(*ticket);
-                let is_first = ticket.take().is_some();
                 for (id, one) in ids.iter_mut().zip(wanted) {
                     *id = entries.add(kind, one);
                 }
                 count(kind, |number| number + ids.len() as u32);
-                if is_first {
-                    // Those behind may read, too.
-                    self.tell(&entries);
-                }
                 Ok(())
             }
             Some(conflict) => {
                 if conflict.may_wait && held.is_none() && ticket.is_none() {
-                    *ticket = Some(entries.enter_queue(wanted));
+                    *ticket = Some(entries.next_number());
                 }
                 Err(conflict)
             }
@@ -177,10 +167,12 @@ impl BorrowTable {
 
     /// Waits until an entry leaves, unless nothing is in the way any more; returns whether another attempt may succeed.
     fn wait_once(&self, wanted: &[Wanted], ticket: Option<u64>, time: Duration) -> bool {
-        let entries = match self.ours() {
+        let mut entries = match self.ours() {
             Ok(entries) => entries,
+            // Only another attempt tells whether that copy has something in the way.
+            Err(_) if time.is_zero() => return false,
             Err(theirs) => {
-                theirs.wait(time);
+                theirs.wait(time.min(OTHER_TABLE));
                 return true;
             }
         };
@@ -190,7 +182,12 @@ impl BorrowTable {
         if is_over(&entries) {
             return true;
         }
-        let entries = self.wait_for(entries, time);
+        // In the queue during the wait alone: in between the caller may run code of the user, which shall not stand behind its own thread.
+        entries.enter_queue(ticket, wanted);
+        let mut entries = self.wait_for(entries, time);
+        entries.leave_queue(ticket);
+        // Those behind may read, too.
+        self.tell(&entries);
         is_over(&entries)
     }
 
@@ -290,8 +287,7 @@ impl Entries {
     }
 
     fn add(&mut self, kind: Use, wanted: &Wanted) -> u64 {
-        let id = self.next_id;
-        self.next_id += 1;
+        let id = self.next_number();
         // A range of no bytes conflicts with nothing, so it need not be there.
         if !wanted.range.is_empty() {
             self.list.push(Entry { id, wanted: wanted.clone(), kind, thread: this_thread() });
@@ -306,11 +302,16 @@ impl Entries {
         }
     }
 
-    fn enter_queue(&mut self, wanted: &[Wanted]) -> u64 {
-        let ticket = self.next_id;
+    fn next_number(&mut self) -> u64 {
+        let number = self.next_id;
         self.next_id += 1;
-        self.waiting.extend(wanted.iter().map(|one| Waiting { ticket, wanted: one.clone() }));
-        ticket
+        number
+    }
+
+    fn enter_queue(&mut self, ticket: Option<u64>, wanted: &[Wanted]) {
+        if let Some(ticket) = ticket {
+            self.waiting.extend(wanted.iter().map(|one| Waiting { ticket, wanted: one.clone() }));
+        }
     }
 
     fn leave_queue(&mut self, ticket: Option<u64>) {
@@ -445,21 +446,41 @@ mod tests {
     #[test]
     fn readers_that_come_later_stand_behind_a_writer() {
         let table = table();
+        thread::scope(|scope| {
+            let reading = scope.spawn(|| enter(&table, Use::Open, 0..1, false).unwrap()).join().unwrap();
+            let writer = scope.spawn(|| {
+                let write = wait(&table, Use::Closed, 0..1, true).unwrap();
+                table.release(Use::Closed, &[write]);
+            });
+            while table.lock().waiting.is_empty() {
+                thread::yield_now();
+            }
+            assert!(enter(&table, Use::Open, 0..1, false).unwrap_err().may_wait || writer.is_finished());
+            // An operation that reads already comes to its end.
+            let own = enter(&table, Use::Open, 8..9, false).unwrap();
+            let further = enter(&table, Use::Open, 0..1, false).unwrap();
+            table.release(Use::Open, &[further]);
+            table.release(Use::Open, &[own]);
+            table.release(Use::Open, &[reading]);
+            writer.join().unwrap();
+        });
+        assert!(table.lock().waiting.is_empty());
+    }
+
+    #[test]
+    fn code_that_runs_between_the_waits_of_its_thread_is_not_behind_it() {
+        let table = table();
         let reading = thread::scope(|scope| {
             scope.spawn(|| enter(&table, Use::Open, 0..1, false).unwrap()).join().unwrap()
         });
-        let mut ticket = None;
-        let write = [wanted(0..1, true)];
-        assert!(table.try_acquire(Use::Closed, &write, &mut [0], &mut ticket).unwrap_err().may_wait);
-        let later = enter(&table, Use::Open, 0..1, false);
-        assert!(later.unwrap_err().may_wait);
-        // An operation that reads already comes to its end.
-        let own = enter(&table, Use::Open, 8..9, false).unwrap();
-        let further = enter(&table, Use::Open, 0..1, false).unwrap();
-        table.release(Use::Open, &[further]);
-        table.release(Use::Open, &[own]);
-        table.release(Use::Open, &[reading]);
-        table.try_acquire(Use::Closed, &write, &mut [0], &mut ticket).unwrap();
+        let handler = |wait_once: &(dyn Fn(Duration) -> bool + Sync)| {
+            assert!(!wait_once(Duration::from_millis(1)));
+            let read = enter(&table, Use::Open, 0..1, false)?;
+            table.release(Use::Open, &[read]);
+            table.release(Use::Open, &[reading]);
+            Ok::<_, Conflict>(())
+        };
+        table.acquire(Use::Closed, &[wanted(0..1, true)], &mut [0], handler).unwrap();
     }
 
     #[test]

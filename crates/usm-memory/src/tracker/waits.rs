@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use usm_core::fork::ForkOnce;
-use usm_core::{Event, EventStatus, Queue, drops};
+use usm_core::{Event, EventStatus, HostTask, Queue, drops};
 
 use crate::{Error, Result};
 
@@ -75,8 +75,14 @@ pub(crate) fn for_others(queue: &Queue) -> Result<()> {
     if queue.is_surely_idle() { Ok(()) } else { wait_for(queue) }
 }
 
+/// A host task waits for nothing that may come after it.
+fn check_no_task() -> Result<()> {
+    if HostTask::is_running() { Err(Error::HostTaskWaits) } else { Ok(()) }
+}
+
 /// Waits for what was submitted to a queue.
 pub(crate) fn wait_for(queue: &Queue) -> Result<()> {
+    check_no_task()?;
     match WAIT.get() {
         None => Ok(queue.wait()?),
         Some((wait, _)) => {
@@ -94,6 +100,9 @@ pub(crate) fn for_event(event: &Event) -> Result<()> {
     // What was recorded in a capture that is over is no work under way. During the capture this is an error.
     if event.capture().is_some() && event.is_complete() {
         return Ok(());
+    }
+    if !event.is_complete() {
+        check_no_task()?;
     }
     // In a forked child there is nothing to wait for, but an error.
     if let Some((wait, _)) =

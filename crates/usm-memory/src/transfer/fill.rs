@@ -89,6 +89,9 @@ impl UsmBuffer {
         let (src, step_bytes) = (repeated.as_ptr(), repeated.len());
         let fill = |start: &[*mut u8], after: &[Event]| {
             let used = [self];
+            if queue.capture()?.is_some() {
+                return Err(capture::REASON); // begun meanwhile
+            }
             let mut copies = Chain::new(queue, after, &used);
             for offset in (0..len_bytes).step_by(step_bytes) {
                 let part_bytes = step_bytes.min(len_bytes - offset);

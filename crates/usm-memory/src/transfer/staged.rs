@@ -105,8 +105,9 @@ pub(super) unsafe fn copy(
     order: PieceOrder,
     after: &[Event],
 ) -> Result<(Vec<Event>, Vec<UsmBuffer>)> {
-    let whole = Submission::of(&[dst.clone(), src.clone()])?;
+    // Before the entries: a resource of the program may use the memory.
     let (chunks, chunk_bytes) = staging(read, shape.len_bytes(), order)?;
+    let whole = Submission::of(&[dst.clone(), src.clone()])?;
     let mut steps = Vec::new();
     let mut batch = Vec::new();
     let mut pieces = shape.pieces(chunk_bytes, order).peekable();

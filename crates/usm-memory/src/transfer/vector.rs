@@ -187,6 +187,9 @@ impl UsmBuffer {
         }
         let submitted = |start: &[*mut u8], after: &[Event]| {
             let used = [self];
+            if queue.capture()?.is_some() {
+                return Err(capture::REASON); // begun meanwhile
+            }
             let mut copies = Chain::new(queue, after, &used);
             copy(start[0], &mut copies)?;
             copies.end()

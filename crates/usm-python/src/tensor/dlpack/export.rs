@@ -101,8 +101,9 @@ fn ordered(array: &UsmArray, options: &DlpackExport<'_>, stream: usize) -> usm_a
 
 /// Lets later work of a stream of CUDA start after all that is pending on an array.
 pub(super) fn order(array: &UsmArray, stream: usize) -> usm_array::Result<()> {
-    array.buffer().check_unwritten(array.byte_range())?;
+    // Published first: who writes from then on comes after the consumer's work.
     array.buffer().publish_in_order()?;
+    array.buffer().check_unwritten(array.byte_range())?;
     // SAFETY: TB1: the stream is live.
     unsafe { array.queue().order_cuda_stream(stream) }.map_err(usm_array::Error::from)?;
     Ok(())
