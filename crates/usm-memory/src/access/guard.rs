@@ -118,12 +118,15 @@ impl Borrow {
         let wanted = wanted(block, &range, writes);
         let mut id = [0];
         if kind == Use::View {
-            // Others get an error from now on, so nobody shall wait behind the view.
+            // Others get an error once the view is entered, so the long wait comes before.
             block.wait_for_others(&wanted.range, writes)?;
         }
         enter(kind, std::slice::from_ref(&wanted), &mut id)?;
         let borrow = Self { block: block.clone(), range, id: id[0], kind };
-        borrow.block.wait_for_others(&wanted.range, writes)?;
+        match kind {
+            Use::View => borrow.block.wait_for_later(&wanted.range, writes)?,
+            Use::Open | Use::Closed => borrow.block.wait_for_others(&wanted.range, writes)?,
+        }
         Ok(borrow)
     }
 

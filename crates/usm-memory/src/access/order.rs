@@ -133,6 +133,17 @@ impl Block {
         }
     }
 
+    /// As [`wait_for_others`](Self::wait_for_others), after such a wait: for the operations that were submitted through buffers since then.
+    pub(crate) fn wait_for_later(&self, addresses: &Range<usize>, writes: bool) -> Result<()> {
+        if !self.has_no_submitted() {
+            self.wait_for_submitted(addresses, writes)?;
+        }
+        match self.below() {
+            Some(below) => below.wait_for_later(addresses, writes),
+            None => Ok(()),
+        }
+    }
+
     /// Waits for what others may have submitted to the queue, or earlier owners.
     fn wait_for_external(&self) -> Result<()> {
         waits::for_others(self.queue())?;

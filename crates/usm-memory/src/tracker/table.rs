@@ -4,14 +4,16 @@
 //! it were external.
 //!
 //! There are three uses ([`Use`]). Only a view is held by a user, for as long as the user likes, so a conflict with a view is an error.
-//! An operation ends by itself, so others wait for it. The rules of these waits exclude a deadlock:
+//! An operation ends by itself, so others wait for its entries to leave. The rules of these waits exclude a deadlock:
 //!
 //! 1. A thread with a [`Use::Closed`] entry never waits: it gets an error. So does a host task, for which such a thread may wait.
 //! 2. A thread with [`Use::Open`] entries waits for closed ones alone. Their threads do not wait (1).
 //! 3. A thread without entries waits for the operations of others, and for threads without entries that came earlier. So no
-//!    succession of readers keeps a writer waiting for ever.
+//!    succession of readers of one range keeps a writer waiting for ever.
 //!
-//! Hence nobody waits for a thread that waits for him.
+//! Hence nobody waits here for a thread that waits here for him. With an entry a thread may wait for an event, so a host task counts as
+//! rule 1 says. Functions of the program may run while a thread has an entry: the operation of a submission, resources for staging memory,
+//! hooks of a release. They get an error in place of a wait.
 
 use std::ops::Range;
 
