@@ -15,9 +15,6 @@ const TERMS: [&str; 5] = ["Operand", "Order", "Block", "Place", "Index"];
 /// Names that say only what a type is to its file: the part behind a counted pointer, under a lock, or in a README.
 const OF_A_FILE: [&str; 4] = ["Inner", "State", "Readme", "Sealed"];
 
-/// Names of usm-memory that stand for several types so far, and terms that other crates have, too. Take out what has become one type.
-const LEFT: [&str; 0] = [];
-
 /// The names of the types that a file declares, without its tests. Associated types are none.
 fn types(content: &str) -> Vec<&str> {
     let library = content.split("mod tests {").next().unwrap_or_default();
@@ -53,11 +50,9 @@ fn declared() -> BTreeMap<(&'static str, String), Vec<String>> {
 
 #[test]
 fn a_name_is_one_type_in_a_crate() {
-    let is_left =
-        |name: &str, of: &str| OF_A_FILE.contains(&name) || of == "usm-memory" && LEFT.contains(&name);
     let several: Vec<_> = declared()
         .into_iter()
-        .filter(|((of, name), places)| places.len() > 1 && !is_left(name, of))
+        .filter(|((_, name), places)| places.len() > 1 && !OF_A_FILE.contains(&name.as_str()))
         .collect();
     assert!(several.is_empty(), "one name, several types: {several:#?}");
 }
@@ -65,7 +60,7 @@ fn a_name_is_one_type_in_a_crate() {
 #[test]
 fn a_term_is_one_type_in_all_crates() {
     let declared = declared();
-    for term in TERMS.into_iter().filter(|term| !LEFT.contains(term)) {
+    for term in TERMS {
         let places: Vec<_> =
             declared.iter().filter(|((_, name), _)| name == term).flat_map(|(_, places)| places).collect();
         assert!(places.len() <= 1, "{term} is several types: {places:#?}");

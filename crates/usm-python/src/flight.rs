@@ -143,6 +143,9 @@ pub(crate) fn earlier(py: Python<'_>, queue: &Queue) -> Vec<Event> {
 
 /// Releases the host memory of all complete operations.
 pub(crate) fn sweep() {
+    if IS_INSIDE.get() {
+        return; // in a finalizer: the sweep that called it goes on
+    }
     let mut complete = FLIGHTS.lock().clone();
     complete.retain(|flight| flight.is_complete());
     if complete.is_empty() {

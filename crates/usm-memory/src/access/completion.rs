@@ -59,7 +59,7 @@ impl Kept<()> {
     /// Nothing.
     pub(crate) const NONE: Self = Self { host: (), _more: None, is_used: false };
 
-    /// Memory that the operation uses, and whose blocks or none do not keep it.
+    /// Memory that the operation uses, and that nothing else keeps.
     pub(crate) fn memory(memory: impl Any + Send + Sync) -> Self {
         Self { host: (), _more: Some(Box::new(memory)), is_used: true }
     }

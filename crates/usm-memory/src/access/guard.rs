@@ -27,14 +27,10 @@ impl From<Conflict> for Error {
     }
 }
 
-/// The addresses of a range of a block.
-pub(crate) fn addresses(block: &Block, range: &Range<usize>) -> Range<usize> {
-    let start = block.pointer_at(0).addr().get();
-    start + range.start..start + range.end
-}
-
+/// A range of a block, by its addresses.
 fn wanted(block: &Block, range: &Range<usize>, writes: bool) -> Wanted {
-    Wanted { range: addresses(block, range), writes }
+    let start = block.start().addr().get();
+    Wanted { range: start + range.start..start + range.end, writes }
 }
 
 /// Does something short with a range of a block that host code reaches, which nobody else writes meanwhile, nor reads if this one

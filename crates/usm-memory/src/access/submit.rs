@@ -133,7 +133,7 @@ pub unsafe fn submit_async(
 /// An operation that is being submitted, in one step or in several. Meanwhile host code waits for that, and so do other submissions.
 #[derive(Debug)]
 pub(crate) struct Submission {
-    /// Invariant S2: the operands of all steps, but for memory that nobody else knows.
+    /// Invariant S2: the table has the operands of all steps, except for memory that nobody else knows.
     _entered: Entered,
 }
 
@@ -189,8 +189,11 @@ impl Submission {
             && operands.iter().any(|one| one.buffer.block().is_published())
         {
             // Other copies of this library know the memory of the operands, but not the operation. This wait cannot be broken off: what
-            // the operation uses is the caller's when this fails. The blocks tell the error.
-            let _ = drops::wait(|| event.wait());
+            // the operation uses is the caller's when this fails.
+            let waited = drops::wait(|| event.wait());
+            if event.is_complete() {
+                return Ok(waited.map(|()| event)?);
+            }
         }
         if waits {
             result = waits::for_event(&event);

@@ -172,17 +172,19 @@ impl BorrowTable {
         let mut entries = match self.ours() {
             Ok(entries) => entries,
             // Only another attempt tells whether that copy has something in the way.
-            Err(_) if time.is_zero() => return false,
             Err(theirs) => {
-                theirs.wait(time.min(OTHER_TABLE));
-                return true;
+                if !time.is_zero() {
+                    theirs.wait(time.min(OTHER_TABLE));
+                }
+                return !time.is_zero();
             }
         };
         let is_over = |entries: &Entries| {
             entries.conflict(wanted, held(), ticket).is_none_or(|conflict| !conflict.may_wait)
         };
-        if is_over(&entries) {
-            return true;
+        let is_free = is_over(&entries);
+        if is_free || time.is_zero() {
+            return is_free;
         }
         // In the queue during the wait alone: in between the caller may run code of the user, which shall not stand behind its own thread.
         entries.enter_queue(ticket, wanted);
