@@ -20,5 +20,5 @@ run! {
     host_code_that_wants_two_buffers_crosswise_comes_to_its_end,
     readers_that_take_one_range_after_the_other_and_writers_come_to_their_ends,
     a_view_is_an_error_for_others_and_hinders_nobody_else,
-    threads_that_take_one_range_after_the_other_to_write_get_errors_and_come_to_their_ends,
+    of_threads_that_take_two_ranges_crosswise_at_most_one_gets_an_error,
 }

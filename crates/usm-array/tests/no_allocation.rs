@@ -95,7 +95,7 @@ fn to_submit_an_operation_again_on_an_in_order_queue_allocates_nothing() {
     // What the queue itself allocates is its own.
     let event = queue.barrier(&[]).unwrap();
     let submit = || {
-        let operand = |array, writes| Operand { buffer: UsmArray::buffer(array), range: 0..256, writes };
+        let operand = |array, writes| Operand::new(UsmArray::buffer(array), 0..256, writes);
         let operands = [operand(&a, true), operand(&b, false)];
         // SAFETY: nothing is submitted.
         unsafe { usm_memory::submit(&queue, &operands, |_, _| Ok(event.clone())) }.unwrap();

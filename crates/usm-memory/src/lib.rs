@@ -77,8 +77,8 @@ mod usage;
 pub use usm_core;
 
 pub use access::{
-    Completion, NoWriters, Operand, ReadAccess, ReadGuard, Refused, WriteAccess, WriteGuard, submit,
-    submit_async,
+    Completion, NoWriters, Operand, OperandAccess, ReadAccess, ReadGuard, Refused, WriteAccess, WriteGuard,
+    submit, submit_async,
 };
 pub use buffer::{Lease, Ownership, ReturnedMemory, UsmBuffer, live_borrows, pointer_info};
 #[cfg(feature = "cudarc")]
@@ -89,6 +89,7 @@ pub use plain::Plain;
 pub use resource::MemoryResource;
 pub use snapshot::snapshot;
 pub use tracker::across_copies::BorrowFunctions;
+pub use tracker::stripes::Stripes;
 pub use tracker::waits::wait_for_others_with;
 pub use transfer::{Argument, Copy2d, HostMemory, HostMemoryMut, submit_kernel};
 pub use typed::{TypedBuffer, TypedReadGuard, TypedWriteGuard};

@@ -25,7 +25,7 @@ fn task(
         // SAFETY: 1. The operand, until the event is complete. 2. and 3. The task uses nothing.
         unsafe { queue.host_task(&[memory], HostTask::new(move |_| job()), after) }
     };
-    let all = Operand { buffer, range: 0..buffer.len_bytes(), writes };
+    let all = Operand::new(buffer, 0..buffer.len_bytes(), writes);
     // SAFETY: 1. The bytes of the operand. 2. Memory of the queue's context.
     unsafe { submit(queue, &[all], run) }.unwrap();
 }
@@ -48,7 +48,7 @@ fn a_wait_that_is_broken_off_loses_nothing() {
     assert_eq!(buffer.to_vec().unwrap(), [3; 8]);
     // The same for memory that host code reaches, whose operations are waited for at once.
     let shared = common::direct(&queue, UsmKind::Shared, 8);
-    let all = Operand { buffer: &shared, range: 0..8, writes: true };
+    let all = Operand::written(&shared, 0..8);
     BEFORE.store(0, Ordering::Relaxed);
     // SAFETY: the operand, until the event is complete.
     let set = |start: &[*mut u8], after: &[Event]| unsafe { queue.memset(start[0], 4, 8, after) };

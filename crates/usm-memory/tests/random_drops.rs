@@ -149,7 +149,7 @@ impl World {
                 self.kernels.push(bundle.kernel("fill_u32").unwrap());
             }
             let kernel = self.kernels[0].clone();
-            let operand = Operand { buffer: &self.buffers[place].0, range: 0..LEN, writes: true };
+            let operand = Operand::written(&self.buffers[place].0, 0..LEN);
             let launch = |to: &[*mut u8], after: &[Event]| {
                 let arguments = [KernelArgument::from(to[0]), (u32::from(value) * 0x0101_0101).into()];
                 // SAFETY: the kernel writes as many words as the operand has.

@@ -8,7 +8,6 @@ use super::executor::fill_launches;
 use super::host_task;
 use super::place::small_run;
 use super::plan::CopyPlan;
-use super::submit::operand;
 use crate::array::UsmArray;
 use crate::dtype::{Element, MAX_ITEMSIZE_BYTES};
 use crate::error::{Error, Result};
@@ -99,7 +98,7 @@ impl UsmArray {
                     unsafe { launches.submit(queue, after) }
                 };
                 // SAFETY: promise 1 of `submit`: elements of the array (P1), after the events. 2. As was just seen.
-                unsafe { submit(queue, &[operand(self, true)], fill) }?;
+                unsafe { submit(queue, &[self.spanned(true)], fill) }?;
                 return Ok(());
             }
             if queue.runs_host_tasks() {
@@ -112,7 +111,7 @@ impl UsmArray {
                     unsafe { host_task::fill(queue, plan, cast, value, start[0], after) }
                 };
                 // SAFETY: promise 1 of `submit`: elements of the array (P1), after the events. 2. The array is of the queue's context.
-                unsafe { submit(queue, &[operand(self, true)], fill) }?;
+                unsafe { submit(queue, &[self.spanned(true)], fill) }?;
                 return Ok(());
             }
         }

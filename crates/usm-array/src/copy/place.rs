@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use usm_memory::usm_core::{Aspects, DeviceType, Queue};
-use usm_memory::{ReadAccess, WriteAccess};
+use usm_memory::{Operand, OperandAccess};
 
 use crate::array::UsmArray;
 use crate::error::Result;
@@ -66,13 +66,22 @@ impl<'a> Place<'a> {
 /// A side of a copy that nobody else uses in another way meanwhile.
 pub(super) struct Locked<'a> {
     place: Place<'a>,
-    // Invariant K1: Where a plan counts from. The memory of an array, from its lowest element to its highest one, is live, and nobody writes it,
-    //     or if it is a target touches it, as long as the access lives, which is `_access` or the caller's.
+    // Invariant K1: Where a plan counts from. The memory of an array, from its lowest element to its highest one, is live. Nobody writes its
+    //     elements, or if it is a target touches them, as long as the access lives, which is `_access` or the caller's; nor the bytes between
+    //     them where `lock_for_queue` made this.
     pub(super) start: *mut u8,
-    _access: Access,
+    _access: Option<OperandAccess>,
 }
 
 impl<'a> Locked<'a> {
+    fn own(place: Place<'a>, access: OperandAccess) -> Self {
+        Self { place, start: access.as_ptr(), _access: Some(access) }
+    }
+
+    fn of_caller(place: Place<'a>, start: *mut u8) -> Self {
+        Self { place, start, _access: None }
+    }
+
     /// The same place for a part of the copy.
     pub(super) fn place(&self) -> Place<'a> {
         match self.place {
@@ -82,40 +91,40 @@ impl<'a> Locked<'a> {
     }
 }
 
-#[expect(dead_code, reason = "accesses do their work when they drop")]
-enum Access {
-    Read(ReadAccess),
-    Write(WriteAccess),
-    Caller,
-}
-
-/// Access to both sides, or none, for what a queue does. It waits before it has any.
+/// Access to both sides, or none, for what a queue does. It waits before it has any. The bytes between elements are moved with them, so that
+/// nobody else may write them.
 pub(super) fn lock_for_queue<'a>(to: Place<'a>, from: Place<'a>) -> Result<(Locked<'a>, Locked<'a>)> {
     from.wait_before_submit()?;
     to.wait_before_submit()?;
-    lock(to, from)
+    lock_operands(to, from, UsmArray::spanned)
 }
 
-/// Access to both sides, or none. Each is from the first byte to the last one, so that nobody else's write between the elements gets lost.
+/// Access to the elements of both sides, or none, for host code. It touches no byte between them.
 pub(super) fn lock<'a>(to: Place<'a>, from: Place<'a>) -> Result<(Locked<'a>, Locked<'a>)> {
-    let locked = |place, start, access| Locked { place, start, _access: access };
-    let written = |access: WriteAccess| locked(to, access.as_mut_ptr(), Access::Write(access));
-    let read = |access: ReadAccess| locked(from, access.as_ptr().cast_mut(), Access::Read(access));
+    lock_operands(to, from, UsmArray::elements)
+}
+
+fn lock_operands<'a>(
+    to: Place<'a>,
+    from: Place<'a>,
+    operand: impl Fn(&'a UsmArray, bool) -> Operand<'a>,
+) -> Result<(Locked<'a>, Locked<'a>)> {
+    use Place::{Array, Guarded, Host};
     Ok(match (to, from) {
-        (Place::Array(target), Place::Array(source)) => {
-            let (to, from) = WriteAccess::with_read(&target.elements_written(), &source.elements_read())?;
-            (written(to), read(from))
+        (Array(target), Array(source)) => {
+            let [written, read] = OperandAccess::all([&operand(target, true), &operand(source, false)])?;
+            (Locked::own(to, written), Locked::own(from, read))
         }
-        (Place::Array(target), Place::Guarded(_, start) | Place::Host(start)) => {
-            let to = target.buffer().write_access(target.byte_range())?;
-            (written(to), locked(from, start, Access::Caller))
+        (Array(target), Guarded(_, src) | Host(src)) => {
+            let [written] = OperandAccess::all([&operand(target, true)])?;
+            (Locked::own(to, written), Locked::of_caller(from, src))
         }
-        (Place::Guarded(_, start) | Place::Host(start), Place::Array(source)) => {
-            let from = source.buffer().read_access(source.byte_range())?;
-            (locked(to, start, Access::Caller), read(from))
+        (Guarded(_, dst) | Host(dst), Array(source)) => {
+            let [read] = OperandAccess::all([&operand(source, false)])?;
+            (Locked::of_caller(to, dst), Locked::own(from, read))
         }
-        (Place::Guarded(_, dst) | Place::Host(dst), Place::Guarded(_, src) | Place::Host(src)) => {
-            (locked(to, dst, Access::Caller), locked(from, src, Access::Caller))
+        (Guarded(_, dst) | Host(dst), Guarded(_, src) | Host(src)) => {
+            (Locked::of_caller(to, dst), Locked::of_caller(from, src))
         }
     })
 }

@@ -1,10 +1,9 @@
 //! Operations of a queue on the two sides of a copy
 
+use usm_memory::Error as MemoryError;
 use usm_memory::usm_core::{Event, Queue, Result as CoreResult};
-use usm_memory::{Error as MemoryError, Operand};
 
 use super::place::{Place, lock_for_queue};
-use crate::array::UsmArray;
 use crate::error::Result;
 
 /// Submits an operation on two places, which gets where they start and what it comes after. Between arrays it is under way when this
@@ -21,7 +20,7 @@ pub(super) unsafe fn submit(
     operation: impl FnOnce(*mut u8, *const u8, &[Event]) -> CoreResult<Event>,
 ) -> Result<()> {
     if let (Place::Array(target), Place::Array(source)) = (to, from) {
-        let operands = [target.elements_written(), source.elements_read()];
+        let operands = [target.spanned(true), source.spanned(false)];
         let submitted = |starts: &[*mut u8], after: &[Event]| operation(starts[0], starts[1], after);
         // SAFETY: promise 1 of `submit`: the bytes that the elements span. 2. The queue reaches them (promise 2).
         unsafe { usm_memory::submit(queue, &operands, submitted) }?;
@@ -30,9 +29,4 @@ pub(super) unsafe fn submit(
     let (to, from) = lock_for_queue(to, from)?;
     let event = operation(to.start, from.start, &[]).map_err(MemoryError::from)?;
     Ok(event.wait().map_err(MemoryError::from)?)
-}
-
-/// The bytes that the elements of an array span.
-pub(super) fn operand(array: &UsmArray, writes: bool) -> Operand<'_> {
-    Operand { buffer: array.buffer(), range: array.byte_range(), writes }
 }

@@ -93,7 +93,7 @@ impl Pieces {
         source: Option<&UsmArray>,
         change: impl FnOnce(&mut [u8], Option<Reading>) -> Result<()>,
     ) -> Result<()> {
-        let source = source.map(UsmArray::elements_read);
+        let source = source.map(|source| source.spanned(false));
         let (mut accesses, read) = WriteAccess::all(array.buffer(), self.bytes(array), source.as_ref())?;
         let mut bytes = self.side_by_side_bytes(array.itemsize_bytes())?;
         let mut rest = &mut bytes[..];

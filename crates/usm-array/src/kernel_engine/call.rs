@@ -125,7 +125,7 @@ impl<'a> KernelCall<'a> {
         let skipped = first + displacement * array.itemsize_bytes().cast_signed();
         self.places.push((self.arguments.len(), skipped));
         self.arguments.push(KernelArgument::pointer(0)); // `run` sets it
-        self.operands.push(Operand { buffer: array.buffer(), range, writes });
+        self.operands.push(Operand::new(array.buffer(), range, writes));
     }
 
     pub(crate) fn number(mut self: Box<Self>, number: impl Into<KernelArgument>) -> Box<Self> {

@@ -42,7 +42,7 @@ impl Layout {
     }
 
     /// Size and stride of each axis.
-    pub(super) fn axes(&self) -> impl DoubleEndedIterator<Item = (usize, isize)> + ExactSizeIterator + Clone {
+    pub(crate) fn axes(&self) -> impl DoubleEndedIterator<Item = (usize, isize)> + ExactSizeIterator + Clone {
         let strides = self.strides.iter().copied();
         self.shape.iter().copied().zip(strides)
     }

@@ -3,7 +3,7 @@
 use std::ops::{Deref, Range};
 use std::slice;
 
-use usm_memory::{Operand, ReadAccess, ReadGuard, WriteAccess, WriteGuard};
+use usm_memory::{Operand, ReadAccess, ReadGuard, Stripes, WriteAccess, WriteGuard};
 
 use crate::array::UsmArray;
 use crate::error::{Error, Result};
@@ -122,7 +122,7 @@ impl Writing {
         array.check_writable()?;
         check_reachable(array)?;
         check_reachable(source)?;
-        let (to, from) = (Operand::written(array.buffer(), range), source.elements_read());
+        let (to, from) = (Operand::written(array.buffer(), range), source.spanned(false));
         let (writing, reading) = WriteAccess::with_read(&to, &from)?;
         Ok((Self { access: writing }, Reading { access: reading }))
     }
@@ -134,14 +134,20 @@ impl Writing {
 }
 
 impl UsmArray {
-    /// The bytes that the elements span, read by an operation.
-    pub(crate) fn elements_read(&self) -> Operand<'_> {
-        Operand::read(self.buffer(), self.byte_range())
+    /// All bytes from the lowest element to the highest, for an operation that reads them, or `writes`.
+    pub(crate) fn spanned(&self, writes: bool) -> Operand<'_> {
+        Operand::new(self.buffer(), self.byte_range(), writes)
     }
 
-    /// The bytes that the elements span, written by an operation.
-    pub(crate) fn elements_written(&self) -> Operand<'_> {
-        Operand::written(self.buffer(), self.byte_range())
+    /// The bytes of the elements, for an operation that reads them, or `writes`.
+    pub(crate) fn elements(&self, writes: bool) -> Operand<'_> {
+        if self.layout().is_contiguous() {
+            return self.spanned(writes);
+        }
+        let itemsize = self.itemsize_bytes();
+        // No distance is larger than the buffer, by A1.
+        let axes = self.layout().axes().map(|(size, stride)| (size, stride.unsigned_abs() * itemsize));
+        Operand { stripes: Stripes::covering(itemsize, axes), ..self.spanned(writes) }
     }
 }
 

@@ -9,7 +9,7 @@ use common::{displacements, indices, injective_layouts, layouts, places};
 use proptest::prelude::*;
 use usm_array::num_complex::Complex;
 use usm_array::usm_core::{Queue, Runtime, RuntimeOptions, UsmKind};
-use usm_array::usm_memory::UsmBuffer;
+use usm_array::usm_memory::{Operand, OperandAccess, Stripes, UsmBuffer};
 use usm_array::{Element, Layout, Order, SliceItem, UsmArray};
 
 static PLACES: LazyLock<Vec<(Queue, UsmKind)>> = LazyLock::new(places);
@@ -239,4 +239,30 @@ fn arrays_without_elements_copy_nothing() {
             assert!(empty.view_mut::<f64>().unwrap().set(&[0, 0], 1.0).is_err());
         }
     }
+}
+
+#[test]
+fn operations_of_host_code_on_elements_apart_do_not_wait_for_each_other() {
+    let runtime = Runtime::global();
+    let queue = runtime.default_queue(runtime.host_device()).unwrap();
+    let matrix = UsmArray::zeros(&queue, UsmKind::Shared, &[64, 64], f64::DTYPE).unwrap();
+    let columns = |first: isize| matrix.slice((.., SliceItem::range(Some(first), None, 4))).unwrap();
+    let bytes = Operand {
+        stripes: Stripes::covering(8, [(64, 512), (16, 32)].into_iter()),
+        ..Operand::written(matrix.buffer(), 0..64 * 512 - 24)
+    };
+    let [access] = OperandAccess::all([&bytes]).unwrap();
+    columns(1).fill(1.0).unwrap();
+    columns(2).assign(&columns(1)).unwrap();
+    columns(3).assign(&columns(2)).unwrap();
+    // This thread would wait for itself.
+    for refused in [columns(0).fill(5.0), columns(1).assign(&columns(0)), matrix.fill(5.0)] {
+        let error = refused.unwrap_err().to_string();
+        assert!(error.contains("borrowed for writing"), "{error}");
+    }
+    drop(access);
+    let found = matrix.to_vec::<f64>().unwrap();
+    assert!(found.chunks(4).all(|row| row == [0.0, 1.0, 1.0, 1.0]));
+    columns(0).assign(&columns(3)).unwrap();
+    assert!(matrix.to_vec::<f64>().unwrap().iter().all(|&one| one == 1.0));
 }

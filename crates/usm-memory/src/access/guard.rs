@@ -12,8 +12,8 @@ use std::ops::Range;
 
 use crate::buffer::{Block, BlockRef};
 use crate::tracker::process::{BORROWS, borrows};
-use crate::tracker::table::{Conflict, Wanted};
-use crate::tracker::thread::Use;
+use crate::tracker::stripes::Stripes;
+use crate::tracker::table::{Conflict, Use, Wanted};
 use crate::tracker::waits;
 use crate::{Error, Operand, Result, UsmBuffer};
 
@@ -27,10 +27,34 @@ impl From<Conflict> for Error {
     }
 }
 
+/// A part of a block that host code uses.
+struct Used<'a> {
+    block: &'a BlockRef,
+    range: Range<usize>,
+    stripes: Option<Stripes>,
+    writes: bool,
+}
+
+impl<'a> Used<'a> {
+    fn of(block: &'a BlockRef, range: Range<usize>, writes: bool) -> Self {
+        Self { block, range, stripes: None, writes }
+    }
+
+    fn of_operand(operand: &Operand<'a>) -> Result<Self> {
+        operand.check()?;
+        let block = operand.buffer.block();
+        Ok(Self { block, range: operand.in_block()?, stripes: operand.stripes, writes: operand.writes })
+    }
+
+    fn wanted(&self) -> Wanted {
+        Wanted { stripes: self.stripes, ..wanted(self.block, &self.range, self.writes) }
+    }
+}
+
 /// A range of a block, by its addresses.
 fn wanted(block: &Block, range: &Range<usize>, writes: bool) -> Wanted {
     let start = block.start().addr().get();
-    Wanted { range: start + range.start..start + range.end, writes }
+    Wanted { range: start + range.start..start + range.end, stripes: None, writes }
 }
 
 /// Does something short with a range of a block that host code reaches, which nobody else writes meanwhile, nor reads if this one
@@ -55,9 +79,8 @@ pub(crate) fn briefly<T>(
 /// Entries of the table for one operation.
 #[derive(Debug)]
 pub(super) struct Entered {
-    /// Invariant G2: the table holds entries of this kind under the first `len` numbers of `few`, or under all of `many`, for the thread that
+    /// Invariant G2: the table holds entries of an operation under the first `len` numbers of `few`, or under all of `many`, for the thread that
     /// has this value.
-    kind: Use,
     few: [u64; FEW],
     many: Vec<u64>,
     len: usize,
@@ -69,18 +92,18 @@ pub(super) const FEW: usize = 4;
 
 impl Entered {
     /// Enters the ranges of an operation, which may overlap each other, and waits for what is in the way and ends by itself.
-    pub(super) fn new(kind: Use, wanted: impl ExactSizeIterator<Item = Wanted>) -> Result<Self> {
+    pub(super) fn new(wanted: impl ExactSizeIterator<Item = Wanted>) -> Result<Self> {
         let len = wanted.len();
-        let mut new = Self { kind, few: [0; FEW], many: Vec::new(), len, _of_thread: PhantomData };
-        let mut few = [const { Wanted { range: 0..0, writes: false } }; FEW];
+        let mut new = Self { few: [0; FEW], many: Vec::new(), len, _of_thread: PhantomData };
+        let mut few = [const { Wanted { range: 0..0, stripes: None, writes: false } }; FEW];
         match few.get_mut(..len) {
             Some(list) => {
                 list.iter_mut().zip(wanted).for_each(|(to, one)| *to = one);
-                enter(kind, list, &mut new.few[..len])?;
+                enter(Use::Operation, list, &mut new.few[..len])?;
             }
             None => {
                 new.many.resize(len, 0);
-                enter(kind, &wanted.collect::<Vec<_>>(), &mut new.many)?;
+                enter(Use::Operation, &wanted.collect::<Vec<_>>(), &mut new.many)?;
             }
         }
         Ok(new)
@@ -90,7 +113,7 @@ impl Entered {
 impl Drop for Entered {
     fn drop(&mut self) {
         let ids = if self.len > FEW { &self.many } else { &self.few[..self.len] };
-        BORROWS.release(self.kind, ids);
+        BORROWS.release(ids);
     }
 }
 
@@ -105,44 +128,43 @@ struct Borrow {
     /// Invariant G1: `range` lies within the block, and the table holds its addresses under `id` as long as this value lives.
     range: Range<usize>,
     id: u64,
-    kind: Use,
 }
 
 impl Borrow {
-    /// Enters the table, then waits for the operations of queues.
-    fn new(kind: Use, block: &BlockRef, range: Range<usize>, writes: bool) -> Result<Self> {
-        let wanted = wanted(block, &range, writes);
-        let mut id = [0];
-        if kind == Use::View {
-            // Others get an error once the view is entered, so the long wait comes before.
-            block.wait_for_others(&wanted.range, writes)?;
-        }
-        enter(kind, std::slice::from_ref(&wanted), &mut id)?;
-        let borrow = Self { block: block.clone(), range, id: id[0], kind };
-        match kind {
-            Use::View => borrow.block.wait_for_later(&wanted.range, writes)?,
-            Use::Open | Use::Closed => borrow.block.wait_for_others(&wanted.range, writes)?,
-        }
-        Ok(borrow)
+    fn new(kind: Use, part: Used<'_>) -> Result<Self> {
+        Self::each(kind, [part]).map(|[borrow]| borrow)
     }
 
-    /// As [`new`](Self::new), for all ranges of one operation.
-    fn all(ranges: Vec<(&BlockRef, Range<usize>, bool)>) -> Result<Vec<Self>> {
-        let wanted: Vec<_> =
-            ranges.iter().map(|(block, range, writes)| wanted(block, range, *writes)).collect();
-        let mut ids = vec![0; wanted.len()];
-        enter(Use::Closed, &wanted, &mut ids)?;
-        let borrow = |((block, range, _), id): ((&BlockRef, _, _), _)| Self {
-            block: block.clone(),
-            range,
-            id,
-            kind: Use::Closed,
-        };
-        let all: Vec<_> = ranges.into_iter().zip(ids).map(borrow).collect();
-        for (borrow, wanted) in all.iter().zip(&wanted) {
-            borrow.block.wait_for_others(&wanted.range, wanted.writes)?;
+    /// All parts of one operation, or none.
+    fn each<const N: usize>(kind: Use, parts: [Used<'_>; N]) -> Result<[Self; N]> {
+        let (wanted, mut ids) = (parts.each_ref().map(Used::wanted), [0; N]);
+        Self::enter(kind, &parts, &wanted, &mut ids)?;
+        let mut ids = ids.iter().copied();
+        let borrows = parts.map(|part| Self::entered(part, ids.next().unwrap_or_default()));
+        wait_for_later(&borrows, &wanted)?;
+        Ok(borrows)
+    }
+
+    /// As [`each`](Self::each), for any number.
+    fn all(parts: Vec<Used<'_>>) -> Result<Vec<Self>> {
+        let (wanted, mut ids) = (parts.iter().map(Used::wanted).collect::<Vec<_>>(), vec![0; parts.len()]);
+        Self::enter(Use::Operation, &parts, &wanted, &mut ids)?;
+        let borrows: Vec<_> = parts.into_iter().zip(ids).map(|(part, id)| Self::entered(part, id)).collect();
+        wait_for_later(&borrows, &wanted)?;
+        Ok(borrows)
+    }
+
+    /// Enters the table, after the operations of queues. They are waited for without an entry: a view that is entered is an error for
+    /// others, and code of the user that runs in the wait may use the memory.
+    fn enter(kind: Use, parts: &[Used<'_>], wanted: &[Wanted], ids: &mut [u64]) -> Result<()> {
+        for (part, wanted) in parts.iter().zip(wanted) {
+            part.block.wait_for_others(&wanted.range, wanted.writes)?;
         }
-        Ok(all)
+        enter(kind, wanted, ids)
+    }
+
+    fn entered(part: Used<'_>, id: u64) -> Self {
+        Self { block: part.block.clone(), range: part.range, id }
     }
 
     fn len_bytes(&self) -> usize {
@@ -159,9 +181,15 @@ impl Borrow {
     }
 }
 
+/// Waits for the operations of queues that came before the entries.
+fn wait_for_later(borrows: &[Borrow], wanted: &[Wanted]) -> Result<()> {
+    let mut each = borrows.iter().zip(wanted);
+    each.try_for_each(|(borrow, wanted)| borrow.block.wait_for_later(&wanted.range, wanted.writes))
+}
+
 impl Drop for Borrow {
     fn drop(&mut self) {
-        BORROWS.release(self.kind, &[self.id]);
+        BORROWS.release(&[self.id]);
     }
 }
 
@@ -233,15 +261,15 @@ impl WriteGuard {
 
 /// Bytes that an operation of this thread reads. Who wants to write them waits for the operation.
 ///
-/// This is for operations of the host that end by themselves. A thread that holds one may read more, but gets an
-/// [`Error::BorrowConflict`] where it would have to wait for a reader: [`WriteAccess::with_read`] and [`WriteAccess::all`] take all ranges
-/// of an operation at once. Do not keep one while user code runs.
+/// This is for operations of the host that end by themselves. A thread that holds one may take more, but two threads that take the same
+/// ranges in another order may wait for each other: then one of them gets an [`Error::BorrowConflict`]. [`WriteAccess::with_read`],
+/// [`WriteAccess::all`] and [`OperandAccess::all`] take all ranges of an operation at once. Do not keep one while user code runs.
 #[derive(Debug)]
 pub struct ReadAccess(Borrow, PhantomData<*const ()>);
 
 impl ReadAccess {
     pub(crate) fn new(block: &BlockRef, range: Range<usize>) -> Result<Self> {
-        Borrow::new(Use::Open, block, range, false).map(|borrow| Self(borrow, PhantomData))
+        Borrow::new(Use::Operation, Used::of(block, range, false)).map(|borrow| Self(borrow, PhantomData))
     }
 
     pub(crate) fn block(&self) -> &Block {
@@ -263,13 +291,13 @@ impl ReadAccess {
 
 /// Bytes that an operation of this thread reads and writes. Who wants to use them waits for the operation.
 ///
-/// As for [`ReadAccess`]. A thread that holds one gets an [`Error::BorrowConflict`] wherever it would have to wait for others.
+/// As for [`ReadAccess`].
 #[derive(Debug)]
 pub struct WriteAccess(Borrow, PhantomData<*const ()>);
 
 impl WriteAccess {
     pub(crate) fn new(block: &BlockRef, range: Range<usize>) -> Result<Self> {
-        Borrow::new(Use::Closed, block, range, true).map(|borrow| Self(borrow, PhantomData))
+        Borrow::new(Use::Operation, Used::of(block, range, true)).map(|borrow| Self(borrow, PhantomData))
     }
 
     /// Access to a range that is written and to one that is read by the same operation. The two may overlap.
@@ -278,19 +306,9 @@ impl WriteAccess {
     /// As [`UsmBuffer::write_access`].
     pub fn with_read(to: &Operand<'_>, from: &Operand<'_>) -> Result<(Self, ReadAccess)> {
         to.buffer.check_writable()?;
-        let (to, from) = ((to.buffer.block(), to.in_block()?), (from.buffer.block(), from.in_block()?));
-        let [wanted_to, wanted_from] = [wanted(to.0, &to.1, true), wanted(from.0, &from.1, false)];
-        let (addresses, mut ids) = ([wanted_to.range.clone(), wanted_from.range.clone()], [0; 2]);
-        enter(Use::Closed, &[wanted_to, wanted_from], &mut ids)?;
-        let borrow = |(block, range): (&BlockRef, _), id| Borrow {
-            block: block.clone(),
-            range,
-            id,
-            kind: Use::Closed,
-        };
-        let (to, from) = (borrow(to, ids[0]), borrow(from, ids[1]));
-        to.block.wait_for_others(&addresses[0], true)?;
-        from.block.wait_for_others(&addresses[1], false)?;
+        let to = Used::of(to.buffer.block(), to.in_block()?, true);
+        let from = Used::of(from.buffer.block(), from.in_block()?, false);
+        let [to, from] = Borrow::each(Use::Operation, [to, from])?;
         Ok((Self(to, PhantomData), ReadAccess(from, PhantomData)))
     }
 
@@ -305,14 +323,14 @@ impl WriteAccess {
     ) -> Result<(Vec<Self>, Option<ReadAccess>)> {
         buffer.check_writable()?;
         let block = buffer.block();
-        let mut borrows = Vec::new();
+        let mut parts = Vec::new();
         for range in ranges {
-            borrows.push((block, buffer.in_block(range)?, true));
+            parts.push(Used::of(block, buffer.in_block(range)?, true));
         }
         if let Some(from) = from {
-            borrows.push((from.buffer.block(), from.in_block()?, false));
+            parts.push(Used::of(from.buffer.block(), from.in_block()?, false));
         }
-        let mut all = Borrow::all(borrows)?;
+        let mut all = Borrow::all(parts)?;
         let read = from.and_then(|_| all.pop()).map(|borrow| ReadAccess(borrow, PhantomData));
         Ok((all.into_iter().map(|borrow| Self(borrow, PhantomData)).collect(), read))
     }
@@ -334,6 +352,39 @@ impl WriteAccess {
     }
 }
 
+/// Access of host code to what operands have, for an operation of this thread. Who wants to use it in another way waits for the operation.
+///
+/// As for [`ReadAccess`], but with the stripes of the operands: two operations on strided elements with no byte in common do not wait for
+/// each other.
+#[derive(Debug)]
+pub struct OperandAccess(Borrow, PhantomData<*const ()>);
+
+impl OperandAccess {
+    /// Access to all operands of one operation. They may overlap.
+    ///
+    /// # Errors
+    /// As [`UsmBuffer::read_access`] and [`UsmBuffer::write_access`].
+    pub fn all<const N: usize>(operands: [&Operand<'_>; N]) -> Result<[Self; N]> {
+        let mut refused = Ok(());
+        let parts = operands.map(|operand| {
+            let part = Used::of_operand(operand);
+            part.unwrap_or_else(|error| {
+                refused = Err(error);
+                Used::of(operand.buffer.block(), 0..0, false)
+            })
+        });
+        refused?;
+        Ok(Borrow::each(Use::Operation, parts)?.map(|borrow| Self(borrow, PhantomData)))
+    }
+
+    /// Start of the range of the operand. Host code may follow it only when the memory is
+    /// [host-reachable](crate::UsmBuffer::is_host_reachable), to the bytes of the operand alone, and may write them only if the operand says so.
+    #[must_use]
+    pub fn as_ptr(&self) -> *mut u8 {
+        self.0.pointer()
+    }
+}
+
 impl UsmBuffer {
     /// Borrows a byte range for reading until the guard is dropped. Waits for the operations under way that write it.
     ///
@@ -342,7 +393,7 @@ impl UsmBuffer {
     /// operation that was waited for failed.
     pub fn read_range(&self, range: Range<usize>) -> Result<ReadGuard> {
         let range = self.in_block(range)?;
-        Borrow::new(Use::View, self.block(), range, false).map(ReadGuard)
+        Borrow::new(Use::View, Used::of(self.block(), range, false)).map(ReadGuard)
     }
 
     /// Borrows a byte range for reading and writing until the guard is dropped. Waits for the operations under way that use it.
@@ -353,7 +404,7 @@ impl UsmBuffer {
     pub fn write_range(&self, range: Range<usize>) -> Result<WriteGuard> {
         self.check_writable()?;
         let range = self.in_block(range)?;
-        Borrow::new(Use::View, self.block(), range, true).map(WriteGuard)
+        Borrow::new(Use::View, Used::of(self.block(), range, true)).map(WriteGuard)
     }
 
     /// A byte range for an operation of this thread that reads it.
@@ -391,11 +442,9 @@ impl UsmBuffer {
     pub fn keep_unwritten(&self, range: Range<usize>) -> Result<NoWriters> {
         let range = self.in_block(range)?;
         let mut id = [0];
-        enter(Use::Open, &[wanted(self.block(), &range, false)], &mut id)?;
-        Ok(NoWriters(ReadAccess(
-            Borrow { block: self.block().clone(), range, id: id[0], kind: Use::Open },
-            PhantomData,
-        )))
+        enter(Use::Operation, &[wanted(self.block(), &range, false)], &mut id)?;
+        let borrow = Borrow { block: self.block().clone(), range, id: id[0] };
+        Ok(NoWriters(ReadAccess(borrow, PhantomData)))
     }
 }
 

@@ -6,12 +6,12 @@
 //!   operation is told which events it has to depend on, beside what the order of the queue says. The blocks of the memory remember its
 //!   event. Operations in flight order each other. A submission waits for host code that uses its ranges.
 //! - **Host code** enters by a view of the user ([`ReadGuard`], [`WriteGuard`]) or an operation of this library ([`ReadAccess`],
-//!   [`WriteAccess`]). It waits for the operations of queues on its block, or on its range of published memory, and for operations of
+//!   [`WriteAccess`], [`OperandAccess`]). It waits for the operations of queues on its block, or on its range of published memory, and for operations of
 //!   other threads. Copies of a few KiB hold the lock of the table in place of an entry. [`NoWriters`] keeps writers away without a wait
 //!   for queues.
 //!
-//! An error is left for what does not end by itself: a view that somebody holds. A thread that holds an access already, and a host task,
-//! get an error where a wait could be one for themselves: the rules stand in `tracker/table.rs`.
+//! An error is left for what does not end by itself: a view that somebody holds. A thread whose wait would be one for itself, and a host
+//! task, get an error, too: `tracker/table.rs` says how that is known.
 //!
 //! Copies, fills and kernels (`transfer/`), exports ([`UsmBuffer::publish`](crate::UsmBuffer::publish)), imports, drops and pools use
 //! these entries, and what the blocks remember.
@@ -47,6 +47,6 @@ mod submit;
 pub(crate) use self::completion::Kept;
 pub use self::completion::{Completion, Refused};
 pub(crate) use self::guard::briefly;
-pub use self::guard::{NoWriters, ReadAccess, ReadGuard, WriteAccess, WriteGuard};
+pub use self::guard::{NoWriters, OperandAccess, ReadAccess, ReadGuard, WriteAccess, WriteGuard};
 pub(crate) use self::submit::Submission;
 pub use self::submit::{Operand, submit, submit_async};

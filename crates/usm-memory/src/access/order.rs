@@ -4,13 +4,13 @@ use std::ops::Range;
 
 use usm_core::{Event, Queue};
 
-use crate::Result;
 use crate::buffer::{Block, Ownership};
 use crate::tracker::by_address::MANY;
 use crate::tracker::operation::{Operation, is_over_after, same_queue};
 use crate::tracker::process::by_address;
 use crate::tracker::state::{INHERITED, PUBLISHED, RELEASED, SUBMITTED};
 use crate::tracker::{capture, waits};
+use crate::{Error, Result};
 
 /// Work of which only the queue is known.
 const EXTERNAL: u8 = PUBLISHED | INHERITED | RELEASED;
@@ -121,27 +121,29 @@ impl Block {
     pub(crate) fn wait_for_others(&self, addresses: &Range<usize>, writes: bool) -> Result<()> {
         self.queue().check_mapped(self.kind())?;
         let pending = self.state().pending();
+        let mut waited = Ok(());
         if pending != 0 {
-            self.wait_for_submitted(addresses, writes)?;
-            if pending & EXTERNAL != 0 {
-                self.wait_for_external()?;
+            waited = self.wait_for_submitted(addresses, writes);
+            if waited.is_ok() && pending & EXTERNAL != 0 {
+                waited = self.wait_for_external();
             }
         }
+        self.and_below(waited, |below| below.wait_for_others(addresses, writes))
+    }
+
+    /// Waits for what is under way on the block below, too, which remembers the same operations: their errors are told once.
+    fn and_below(&self, waited: Result<()>, wait: impl FnOnce(&Self) -> Result<()>) -> Result<()> {
         match self.below() {
-            Some(below) => below.wait_for_others(addresses, writes),
-            None => Ok(()),
+            Some(below) if !matches!(waited, Err(Error::Interrupted)) => waited.and(wait(below)),
+            _ => waited,
         }
     }
 
     /// As [`wait_for_others`](Self::wait_for_others), after such a wait: for the operations that were submitted through buffers since then.
     pub(crate) fn wait_for_later(&self, addresses: &Range<usize>, writes: bool) -> Result<()> {
-        if !self.has_no_submitted() {
-            self.wait_for_submitted(addresses, writes)?;
-        }
-        match self.below() {
-            Some(below) => below.wait_for_later(addresses, writes),
-            None => Ok(()),
-        }
+        let waited =
+            if self.has_no_submitted() { Ok(()) } else { self.wait_for_submitted(addresses, writes) };
+        self.and_below(waited, |below| below.wait_for_later(addresses, writes))
     }
 
     /// Waits for what others may have submitted to the queue, or earlier owners.

@@ -8,8 +8,8 @@ use usm_core::{Event, Queue, Result as CoreResult, drops};
 use super::guard::{Entered, FEW};
 use crate::tracker::across_copies::has_other_copies;
 use crate::tracker::numbers::next_number;
+use crate::tracker::stripes::Stripes;
 use crate::tracker::table::Wanted;
-use crate::tracker::thread::Use;
 use crate::tracker::{capture, waits};
 use crate::{Error, Result, UsmBuffer};
 
@@ -22,19 +22,27 @@ pub struct Operand<'a> {
     pub range: Range<usize>,
     /// Whether the operation writes them.
     pub writes: bool,
+    /// Which bytes of the range these are; `None` for all.
+    pub stripes: Option<Stripes>,
 }
 
 impl<'a> Operand<'a> {
+    /// Bytes that an operation reads, and writes if `writes`.
+    #[must_use]
+    pub fn new(buffer: &'a UsmBuffer, range: Range<usize>, writes: bool) -> Self {
+        Self { buffer, range, writes, stripes: None }
+    }
+
     /// Bytes that an operation reads.
     #[must_use]
     pub fn read(buffer: &'a UsmBuffer, range: Range<usize>) -> Self {
-        Self { buffer, range, writes: false }
+        Self::new(buffer, range, false)
     }
 
     /// Bytes that an operation writes, and may read.
     #[must_use]
     pub fn written(buffer: &'a UsmBuffer, range: Range<usize>) -> Self {
-        Self { buffer, range, writes: true }
+        Self::new(buffer, range, true)
     }
 
     /// The range, counted in the block of the buffer.
@@ -42,7 +50,7 @@ impl<'a> Operand<'a> {
         self.buffer.in_block(self.range.clone())
     }
 
-    fn check(&self) -> Result<()> {
+    pub(super) fn check(&self) -> Result<()> {
         if self.writes {
             self.buffer.check_writable()?;
         }
@@ -56,7 +64,7 @@ impl<'a> Operand<'a> {
     }
 
     fn wanted(&self) -> Wanted {
-        Wanted { range: self.addresses(), writes: self.writes }
+        Wanted { range: self.addresses(), stripes: self.stripes, writes: self.writes }
     }
 }
 
@@ -83,7 +91,7 @@ impl<'a> Operand<'a> {
 /// # let runtime = Runtime::global();
 /// # let queue = runtime.default_queue(runtime.host_device())?;
 /// let buffer = UsmBuffer::allocate(&queue, UsmKind::Device, 4)?;
-/// let operand = Operand { buffer: &buffer, range: 0..4, writes: true };
+/// let operand = Operand::written(&buffer, 0..4);
 /// // SAFETY: 1. All of the operand, and nothing else. 2. Memory that the queue has allocated.
 /// unsafe { submit(&queue, &[operand], |start, after| queue.memset(start[0], 7, 4, after)) }?;
 /// assert_eq!(buffer.to_vec()?, [7; 4]); // waits
@@ -140,7 +148,7 @@ pub(crate) struct Submission {
 impl Submission {
     pub(crate) fn of(operands: &[Operand<'_>]) -> Result<Self> {
         operands.iter().try_for_each(Operand::check)?;
-        Ok(Self { _entered: Entered::new(Use::Closed, operands.iter().map(Operand::wanted))? })
+        Ok(Self { _entered: Entered::new(operands.iter().map(Operand::wanted))? })
     }
 
     /// Submits a part of the operation that uses some of its operands, after the events `after`.

@@ -9,13 +9,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use usm_core::Error as CoreError;
 
 use super::process::{BORROWS, borrows, theirs, use_theirs};
+use super::stripes::Stripes;
 use super::sync::Duration;
-use super::table::{Conflict, OtherTable, Wanted};
-use super::thread::Use;
+use super::table::{Conflict, OtherTable, Use, Wanted};
 use crate::Result;
 
 /// Version of [`BorrowFunctions`]. Any change of a function or of what its numbers mean makes it another one.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// Result of `enter`: entered. Any other one has the bit `IN_THE_WAY`.
 const ENTERED: u32 = 0;
@@ -24,20 +24,41 @@ const IS_WRITTEN: u32 = 2;
 const MAY_WAIT: u32 = 4;
 /// How far the number of the refused range is shifted.
 const NUMBER_SHIFT: u32 = 3;
+/// Who has no ticket.
+const NO_TICKET: u64 = u64::MAX;
 
-/// A [`Wanted`], for C.
+/// A [`Wanted`], for C. A period of no bytes stands for all bytes of the range.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct WantedRange {
     start: usize,
     end: usize,
+    period_bytes: usize,
+    width_bytes: usize,
     writes: u32,
+}
+
+impl From<&Wanted> for WantedRange {
+    fn from(one: &Wanted) -> Self {
+        let (period_bytes, width_bytes) =
+            one.stripes.map_or((0, 0), |stripes| (stripes.period_bytes, stripes.width_bytes));
+        let writes = one.writes.into();
+        Self { start: one.range.start, end: one.range.end, period_bytes, width_bytes, writes }
+    }
+}
+
+impl From<&WantedRange> for Wanted {
+    fn from(one: &WantedRange) -> Self {
+        let stripes = Stripes { period_bytes: one.period_bytes, width_bytes: one.width_bytes };
+        let stripes = (one.period_bytes != 0).then_some(stripes);
+        Self { range: one.start..one.end, stripes, writes: one.writes != 0 }
+    }
 }
 
 /// The table of borrows of one copy of this library, for the others.
 ///
 /// Invariant N1: a copy of this library made the table with `of_this_copy`, and it lives as long as the process. Its functions get as many
-/// ranges and numbers, and places for them, as they are told.
+/// ranges and numbers, and places for them, as they are told, and `enter` a place with a ticket.
 ///
 /// The first two fields stay what they are in every version.
 #[repr(C)]
@@ -45,9 +66,9 @@ struct WantedRange {
 pub struct BorrowFunctions {
     version: u32,
     size_bytes: u32,
-    enter: unsafe extern "C" fn(u32, *const WantedRange, usize, *mut u64) -> u32,
-    leave: unsafe extern "C" fn(u32, *const u64, usize),
-    wait: extern "C" fn(u64),
+    enter: unsafe extern "C" fn(u32, *const WantedRange, usize, *mut u64, *mut u64) -> u32,
+    wait: unsafe extern "C" fn(*const WantedRange, usize, u64, u64) -> u32,
+    leave: unsafe extern "C" fn(*const u64, usize),
 }
 
 /// Whether another copy of this library has used the table of this one.
@@ -59,7 +80,7 @@ pub(crate) fn has_other_copies() -> bool {
 }
 
 static OURS: BorrowFunctions =
-    BorrowFunctions { version: VERSION, size_bytes: size_of::<BorrowFunctions>() as u32, enter, leave, wait };
+    BorrowFunctions { version: VERSION, size_bytes: size_of::<BorrowFunctions>() as u32, enter, wait, leave };
 
 /// Operands of which no list is made.
 const FEW: usize = 4;
@@ -105,28 +126,34 @@ impl BorrowFunctions {
     }
 }
 
+/// Does something with ranges for C.
+fn with_ranges<T>(wanted: &[Wanted], job: impl FnOnce(&[WantedRange]) -> T) -> T {
+    let mut few = [WantedRange::default(); FEW];
+    match few.get_mut(..wanted.len()) {
+        Some(few) => {
+            few.iter_mut().zip(wanted).for_each(|(to, one)| *to = one.into());
+            job(few)
+        }
+        None => job(&wanted.iter().map(WantedRange::from).collect::<Vec<_>>()),
+    }
+}
+
 impl OtherTable for BorrowFunctions {
-    fn enter(&self, kind: Use, wanted: &[Wanted], ids: &mut [u64]) -> Result<(), Conflict> {
-        let range = |one: &Wanted| WantedRange {
-            start: one.range.start,
-            end: one.range.end,
-            writes: one.writes.into(),
-        };
-        let count = wanted.len().min(ids.len());
-        let mut few = [WantedRange { start: 0, end: 0, writes: 0 }; FEW];
-        let many: Vec<_>;
-        let ranges = match few.get_mut(..count) {
-            Some(few) => {
-                few.iter_mut().zip(wanted).for_each(|(to, one)| *to = range(one));
-                &*few
-            }
-            None => {
-                many = wanted[..count].iter().map(range).collect();
-                &many[..]
-            }
-        };
-        // SAFETY: N1: ranges, as many as are said, and a place for the number of each.
-        let result = unsafe { (self.enter)(number_of(kind), ranges.as_ptr(), count, ids.as_mut_ptr()) };
+    fn enter(
+        &self,
+        kind: Use,
+        wanted: &[Wanted],
+        ids: &mut [u64],
+        ticket: &mut Option<u64>,
+    ) -> Result<(), Conflict> {
+        let wanted = &wanted[..wanted.len().min(ids.len())];
+        let mut number = ticket.unwrap_or(NO_TICKET);
+        let result = with_ranges(wanted, |ranges| {
+            let (first, count) = (ranges.as_ptr(), ranges.len());
+            // SAFETY: N1: ranges, as many as are said, a place for the number of each, and one with a ticket.
+            unsafe { (self.enter)(number_of(kind), first, count, ids.as_mut_ptr(), &raw mut number) }
+        });
+        *ticket = (number != NO_TICKET).then_some(number);
         if result == ENTERED {
             return Ok(());
         }
@@ -138,28 +165,31 @@ impl OtherTable for BorrowFunctions {
         })
     }
 
-    fn leave(&self, kind: Use, ids: &[u64]) {
-        // SAFETY: N1: numbers, as many as are said.
-        unsafe { (self.leave)(number_of(kind), ids.as_ptr(), ids.len()) };
+    fn wait(&self, wanted: &[Wanted], ticket: Option<u64>, time: Duration) -> bool {
+        let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        with_ranges(wanted, |ranges| {
+            let (first, count) = (ranges.as_ptr(), ranges.len());
+            // SAFETY: N1: ranges, as many as are said.
+            unsafe { (self.wait)(first, count, ticket.unwrap_or(NO_TICKET), micros) != 0 }
+        })
     }
 
-    fn wait(&self, time: Duration) {
-        (self.wait)(u64::try_from(time.as_micros()).unwrap_or(u64::MAX));
+    fn leave(&self, ids: &[u64]) {
+        // SAFETY: N1: numbers, as many as are said.
+        unsafe { (self.leave)(ids.as_ptr(), ids.len()) };
     }
 }
 
 fn number_of(kind: Use) -> u32 {
     match kind {
         Use::View => 0,
-        Use::Open => 1,
-        Use::Closed => 2,
+        Use::Operation => 1,
     }
 }
 
 fn kind_of(number: u32) -> Use {
     match number {
-        1 => Use::Open,
-        2 => Use::Closed,
+        1 => Use::Operation,
         _ => Use::View,
     }
 }
@@ -172,14 +202,36 @@ unsafe fn list<'a, T>(first: *const T, count: usize) -> &'a [T] {
     unsafe { slice::from_raw_parts(first, count) }
 }
 
-unsafe extern "C" fn enter(kind: u32, first: *const WantedRange, count: usize, ids: *mut u64) -> u32 {
+/// The ranges of a call from C.
+///
+/// # Safety
+/// 1. Those of N1.
+unsafe fn ranges_of(first: *const WantedRange, count: usize) -> Vec<Wanted> {
+    // SAFETY: N1 (1): as many ranges as are said.
+    unsafe { list(first, count) }.iter().map(Wanted::from).collect()
+}
+
+fn ticket_of(number: u64) -> Option<u64> {
+    (number != NO_TICKET).then_some(number)
+}
+
+unsafe extern "C" fn enter(
+    kind: u32,
+    first: *const WantedRange,
+    count: usize,
+    ids: *mut u64,
+    ticket: *mut u64,
+) -> u32 {
     IS_SHARED.store(true, Ordering::Relaxed);
-    // SAFETY: N1: as many ranges as are said.
-    let ranges = unsafe { list(first, count) };
-    let wanted: Vec<_> =
-        ranges.iter().map(|one| Wanted { range: one.start..one.end, writes: one.writes != 0 }).collect();
+    // SAFETY: N1.
+    let wanted = unsafe { ranges_of(first, count) };
+    // SAFETY: N1: a place with a ticket.
+    let mut number = ticket_of(unsafe { ticket.read() });
     let mut entered = vec![0; count];
-    match borrows().try_acquire(kind_of(kind), &wanted, &mut entered, &mut None) {
+    let result = borrows().try_acquire(kind_of(kind), &wanted, &mut entered, &mut number);
+    // SAFETY: N1: the place of the ticket.
+    unsafe { ticket.write(number.unwrap_or(NO_TICKET)) };
+    match result {
         Ok(()) => {
             for (place, id) in entered.iter().enumerate() {
                 // SAFETY: N1: places for as many numbers.
@@ -196,13 +248,15 @@ unsafe extern "C" fn enter(kind: u32, first: *const WantedRange, count: usize, i
     }
 }
 
-unsafe extern "C" fn leave(kind: u32, first: *const u64, count: usize) {
-    // SAFETY: N1: as many numbers as are said.
-    BORROWS.release(kind_of(kind), unsafe { list(first, count) });
+unsafe extern "C" fn wait(first: *const WantedRange, count: usize, ticket: u64, micros: u64) -> u32 {
+    // SAFETY: N1.
+    let wanted = unsafe { ranges_of(first, count) };
+    borrows().wait_once(&wanted, ticket_of(ticket), Duration::from_micros(micros)).into()
 }
 
-extern "C" fn wait(micros: u64) {
-    BORROWS.wait_for_any(Duration::from_micros(micros));
+unsafe extern "C" fn leave(first: *const u64, count: usize) {
+    // SAFETY: N1: as many numbers as are said.
+    BORROWS.release(unsafe { list(first, count) });
 }
 
 #[cfg(test)]
@@ -214,20 +268,24 @@ mod tests {
     // Addresses that no other test of this process borrows.
     const START: usize = 0x10;
 
+    fn wanted(range: Range<usize>, writes: bool) -> Wanted {
+        Wanted { range, stripes: None, writes }
+    }
+
     fn enter(table: &BorrowFunctions, range: Range<usize>, writes: bool) -> Result<u64, Conflict> {
         let mut id = [0];
-        table.enter(Use::View, &[Wanted { range, writes }], &mut id).map(|()| id[0])
+        table.enter(Use::View, &[wanted(range, writes)], &mut id, &mut None).map(|()| id[0])
     }
 
     #[test]
     fn borrows_through_the_functions_are_in_the_table() {
         let table = BorrowFunctions::of_this_copy();
         let held = enter(table, START..START + 4, true).unwrap();
-        let free = |range, writes| BORROWS.during(&Wanted { range, writes }, || ()).is_some();
+        let free = |range, writes| BORROWS.during(&wanted(range, writes), || ()).is_some();
         assert!(!free(START + 1..START + 2, false) && free(START + 4..START + 5, true));
         let conflict = enter(table, START..START + 8, false).unwrap_err();
         assert_eq!(conflict, Conflict { range: START..START + 8, is_written: true, may_wait: false });
-        table.leave(Use::View, &[held]);
+        table.leave(&[held]);
         assert!(free(START..START + 8, true));
     }
 
@@ -235,17 +293,42 @@ mod tests {
     fn several_ranges_enter_together_and_tell_which_one_was_in_the_way() {
         let table = BorrowFunctions::of_this_copy();
         let held = enter(table, START + 139..START + 141, true).unwrap();
-        let wanted: Vec<_> = (0..6)
-            .map(|i| Wanted { range: START + 100 + 8 * i..START + 108 + 8 * i, writes: i == 0 })
-            .collect();
+        let wanted: Vec<_> =
+            (0..6).map(|i| wanted(START + 100 + 8 * i..START + 108 + 8 * i, i == 0)).collect();
         let mut ids = [0; 6];
-        let conflict = table.enter(Use::Closed, &wanted, &mut ids).unwrap_err();
+        let conflict = table.enter(Use::Operation, &wanted, &mut ids, &mut None).unwrap_err();
         assert_eq!(conflict, Conflict { range: START + 132..START + 140, is_written: true, may_wait: false });
-        table.leave(Use::View, &[held]);
-        table.enter(Use::Closed, &wanted, &mut ids).unwrap();
-        table.leave(Use::Closed, &ids);
+        table.leave(&[held]);
+        table.enter(Use::Operation, &wanted, &mut ids, &mut None).unwrap();
+        table.leave(&ids);
         let held = enter(table, START + 100..START + 150, true).unwrap();
-        table.leave(Use::View, &[held]);
+        table.leave(&[held]);
+    }
+
+    #[test]
+    fn stripes_and_tickets_cross_and_a_wait_tells_whether_it_is_over() {
+        let table = BorrowFunctions::of_this_copy();
+        let columns = |index: usize| {
+            let start = START + 200 + 8 * index;
+            let stripes = Some(Stripes { period_bytes: 32, width_bytes: 8 });
+            [Wanted { range: start..start + 200, stripes, writes: true }]
+        };
+        let (mut ids, mut ticket) = ([[0]; 2], None);
+        for (index, ids) in ids.iter_mut().enumerate() {
+            table.enter(Use::Operation, &columns(index), ids, &mut ticket).unwrap();
+        }
+        assert_eq!(ticket, None);
+        let conflict = std::thread::scope(|scope| {
+            let other = || {
+                let conflict = table.enter(Use::Operation, &columns(1), &mut [0], &mut ticket).unwrap_err();
+                assert!(!table.wait(&columns(1), ticket, Duration::ZERO));
+                conflict
+            };
+            scope.spawn(other).join().unwrap()
+        });
+        assert!(conflict.may_wait && conflict.is_written && ticket.is_some());
+        ids.iter().for_each(|ids| table.leave(ids));
+        assert!(table.wait(&columns(1), ticket, Duration::ZERO));
     }
 
     #[test]

@@ -4,7 +4,8 @@
 //! | file | job |
 //! |---|---|
 //! | `table.rs` | the addresses that host code uses, and the waits for each other |
-//! | `thread.rs` | what a thread has in the table |
+//! | `stripes.rs` | which bytes of a range strided elements have |
+//! | `thread.rs` | the number of a thread |
 //! | `process.rs` | what the process has once, and forks |
 //! | `across_copies.rs` | the table for other copies of this library |
 //! | `numbers.rs` | the numbers of operations |
@@ -22,6 +23,7 @@ pub(crate) mod numbers;
 pub(crate) mod operation;
 pub(crate) mod process;
 pub(crate) mod state;
+pub(crate) mod stripes;
 mod sync;
 pub(crate) mod table;
 pub(crate) mod thread;

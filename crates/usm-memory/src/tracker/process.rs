@@ -1,6 +1,7 @@
 //! What the process has once: the table of borrows, which a fork waits for, and the operations by address.
 
-use std::cell::RefCell;
+use std::cell::Cell;
+use std::mem::ManuallyDrop;
 use std::sync::atomic::AtomicBool;
 
 use usm_core::fork::{ForkHooks, ForkOnce, set_fork_hooks};
@@ -36,8 +37,9 @@ pub(crate) fn use_theirs(table: &'static dyn OtherTable) -> bool {
 static HAS_HOOKS: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
-    /// The table during a fork of this thread, so that the child finds it open.
-    static FORKING: RefCell<Option<MutexGuard<'static, Entries>>> = const { RefCell::new(None) };
+    /// The table during a fork of this thread, so that the child finds it open. A thread has this place to its very end, since it needs
+    /// no drop.
+    static FORKING: Cell<Option<ManuallyDrop<MutexGuard<'static, Entries>>>> = const { Cell::new(None) };
 }
 
 /// The table, for which forks wait from now on. As a `ForkMutex` its lock would take twice as long, at each access to memory.
@@ -58,18 +60,17 @@ fn set_hooks() {
 }
 
 fn before_fork() {
-    // A thread at its end has no place for the lock any more, and forks without.
-    _ = FORKING.try_with(|held| held.replace(Some(BORROWS.lock())));
+    FORKING.set(Some(ManuallyDrop::new(BORROWS.lock())));
 }
 
 fn in_child() {
-    _ = FORKING.try_with(|held| {
-        if let Some(entries) = held.borrow_mut().as_mut() {
-            entries.forget_other_threads();
-        }
-    });
+    let held = FORKING.take();
+    FORKING.set(held.map(|mut entries| {
+        entries.forget_other_threads();
+        entries
+    }));
 }
 
 fn after_fork() {
-    _ = FORKING.try_with(RefCell::take);
+    drop(FORKING.take().map(ManuallyDrop::into_inner));
 }

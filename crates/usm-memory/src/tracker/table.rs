@@ -3,41 +3,57 @@
 //! It goes by addresses and not by buffers: the same external memory may be imported twice, and memory of our own may come back as if
 //! it were external.
 //!
-//! There are three uses ([`Use`]). Only a view is held by a user, for as long as the user likes, so a conflict with a view is an error.
-//! An operation ends by itself, so others wait for its entries to leave. The rules of these waits exclude a deadlock:
+//! There are two uses ([`Use`]). A user holds a view for as long as the user likes, so a conflict with a view is an error. An operation ends
+//! by itself, so others wait for its entries to leave.
 //!
-//! 1. A thread with a [`Use::Closed`] entry never waits: it gets an error. So does a host task, for which such a thread may wait.
-//! 2. A thread with [`Use::Open`] entries waits for closed ones alone. Their threads do not wait (1).
-//! 3. A thread without entries waits for the operations of others, and for threads without entries that came earlier. So no
-//!    succession of readers of one range keeps a writer waiting for ever.
+//! A thread that has entries may wait, too. Such threads could wait in a circle, each for an entry of the next one. The thread that would
+//! close the circle gets an error in place of the wait. For that the table has a list of those that wait ([`Entries::is_circle`]). An
+//! operation that enters all its ranges at once has no entries while it waits, so it is in no circle. A host task gets an error in place
+//! of each wait, since a thread that has entries may wait for the event of the task.
 //!
-//! Hence nobody waits here for a thread that waits here for him. With an entry a thread may wait for an event, so a host task counts as
-//! rule 1 says. Functions of the program may run while a thread has an entry: the operation of a submission, resources for staging memory,
-//! hooks of a release. They get an error in place of a wait.
+//! A thread without entries also waits for those that came earlier and still wait. So no succession of readers of one range keeps a writer
+//! waiting for ever. Nobody waits for an entry of such a thread, so this adds no circle.
 
 use std::ops::Range;
 
 use usm_core::HostTask;
 
+use super::stripes::Stripes;
 use super::sync::{Condvar, Duration, Mutex, MutexGuard, PoisonError};
-use super::thread::{Held, Use, count, held, this_thread};
+use super::thread::this_thread;
 
 /// The table of another copy of this library in the process, which this one uses in place of its own.
 pub(crate) trait OtherTable: Send + Sync {
-    /// As [`BorrowTable::try_acquire`], without a place in the order of those that wait.
-    fn enter(&self, kind: Use, wanted: &[Wanted], ids: &mut [u64]) -> Result<(), Conflict>;
+    /// As [`BorrowTable::try_acquire`].
+    fn enter(
+        &self,
+        kind: Use,
+        wanted: &[Wanted],
+        ids: &mut [u64],
+        ticket: &mut Option<u64>,
+    ) -> Result<(), Conflict>;
+
+    /// As [`BorrowTable::wait_once`].
+    fn wait(&self, wanted: &[Wanted], ticket: Option<u64>, time: Duration) -> bool;
 
     /// As [`BorrowTable::release`].
-    fn leave(&self, kind: Use, ids: &[u64]);
-
-    /// Waits until an entry leaves, at most for a time.
-    fn wait(&self, time: Duration);
+    fn leave(&self, ids: &[u64]);
 }
 
-/// A range that an operation or a view uses.
+/// How host code uses addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Use {
+    /// A view that a user holds. It may last for ever, and may move to another thread.
+    View,
+    /// An operation of the thread that entered it.
+    Operation,
+}
+
+/// A range that an operation or a view uses, or those of its bytes that it uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wanted {
     pub(crate) range: Range<usize>,
+    pub(crate) stripes: Option<Stripes>,
     pub(crate) writes: bool,
 }
 
@@ -52,9 +68,6 @@ pub(crate) struct Conflict {
     pub(crate) may_wait: bool,
 }
 
-/// The longest wait at the table of another copy: it may have told of an entry that left just before.
-const OTHER_TABLE: Duration = Duration::from_millis(10);
-
 /// The ranges that are used.
 pub(crate) struct BorrowTable {
     entries: Mutex<Entries>,
@@ -67,10 +80,8 @@ pub(crate) struct BorrowTable {
 pub(crate) struct Entries {
     /// Invariant T1: ranges of two entries overlap only when both read, or when one operation entered both.
     list: Vec<Entry>,
-    /// What threads without entries wait for, in the order of their arrival.
+    /// What threads wait for.
     waiting: Vec<Waiting>,
-    /// Threads that wait.
-    waiters: usize,
     next_id: u64,
 }
 
@@ -79,24 +90,15 @@ struct Entry {
     id: u64,
     wanted: Wanted,
     kind: Use,
-    thread: usize,
+    thread: u64,
 }
 
 #[derive(Debug)]
 struct Waiting {
+    /// In the order of their arrival.
     ticket: u64,
-    wanted: Wanted,
-}
-
-impl Held {
-    /// Whether the thread may wait for an entry: the rules 1 to 3.
-    fn may_wait_for(self, kind: Use) -> bool {
-        match kind {
-            Use::View => false,
-            Use::Open => self.is_none(),
-            Use::Closed => self.closed == 0,
-        }
-    }
+    thread: u64,
+    wanted: Vec<Wanted>,
 }
 
 impl BorrowTable {
@@ -129,7 +131,7 @@ impl BorrowTable {
         }
     }
 
-    /// As [`acquire`](Self::acquire), without a wait. Who has to wait gets a ticket, unless the thread has entries.
+    /// As [`acquire`](Self::acquire), without a wait. Who has to wait gets a ticket.
     pub(crate) fn try_acquire(
         &self,
         kind: Use,
@@ -140,26 +142,19 @@ impl BorrowTable {
         let mut entries = match self.ours() {
             Ok(entries) => entries,
             Err(theirs) => {
-                let entered = theirs.enter(kind, wanted, ids);
                 // That copy knows nothing of host tasks of this one.
-                return entered.map_err(|conflict| Conflict {
-                    may_wait: conflict.may_wait && !HostTask::is_running(),
-                    ..conflict
-                });
+                return theirs.enter(kind, wanted, ids, ticket).map_err(Conflict::in_host_task);
             }
         };
-        let held = held();
-        let found = entries.conflict(wanted, held, *ticket);
-        match found {
+        match entries.conflict(wanted, *ticket) {
             None => {
                 for (id, one) in ids.iter_mut().zip(wanted) {
                     *id = entries.add(kind, one);
                 }
-                count(kind, |number| number + ids.len() as u32);
                 Ok(())
             }
             Some(conflict) => {
-                if conflict.may_wait && held.is_none() && ticket.is_none() {
+                if conflict.may_wait && ticket.is_none() {
                     *ticket = Some(entries.next_number());
                 }
                 Err(conflict)
@@ -167,29 +162,20 @@ impl BorrowTable {
         }
     }
 
-    /// Waits until an entry leaves, unless nothing is in the way any more; returns whether another attempt may succeed.
-    fn wait_once(&self, wanted: &[Wanted], ticket: Option<u64>, time: Duration) -> bool {
+    /// Waits until an entry leaves, unless nothing is in the way any more; returns whether another attempt may succeed, or has an error.
+    pub(crate) fn wait_once(&self, wanted: &[Wanted], ticket: Option<u64>, time: Duration) -> bool {
         let mut entries = match self.ours() {
             Ok(entries) => entries,
-            // Only another attempt tells whether that copy has something in the way.
-            Err(theirs) => {
-                if !time.is_zero() {
-                    theirs.wait(time.min(OTHER_TABLE));
-                }
-                return !time.is_zero();
-            }
+            Err(theirs) => return theirs.wait(wanted, ticket, time),
         };
-        let is_over = |entries: &Entries| {
-            entries.conflict(wanted, held(), ticket).is_none_or(|conflict| !conflict.may_wait)
-        };
+        let is_over =
+            |entries: &Entries| entries.conflict(wanted, ticket).is_none_or(|conflict| !conflict.may_wait);
         let is_free = is_over(&entries);
-        if is_free || time.is_zero() {
-            return is_free;
-        }
-        // In the queue during the wait alone: in between the caller may run code of the user, which shall not stand behind its own thread.
-        entries.enter_queue(ticket, wanted);
-        let mut entries = self.wait_for(entries, time);
-        entries.leave_queue(ticket);
+        let (false, false, Some(ticket)) = (is_free, time.is_zero(), ticket) else { return is_free };
+        // In the list during the wait alone: in between the caller may run code of the user, which shall not stand behind its own thread.
+        entries.waiting.push(Waiting { ticket, thread: this_thread(), wanted: wanted.to_vec() });
+        let (mut entries, _) = self.left.wait_timeout(entries, time).unwrap_or_else(PoisonError::into_inner);
+        entries.waiting.retain(|other| other.ticket != ticket);
         // Those behind may read, too.
         self.tell(&entries);
         is_over(&entries)
@@ -204,30 +190,17 @@ impl BorrowTable {
     }
 
     /// Takes the entries of one operation, or view, out.
-    pub(crate) fn release(&self, kind: Use, ids: &[u64]) {
+    pub(crate) fn release(&self, ids: &[u64]) {
         let mut entries = match self.ours() {
             Ok(entries) => entries,
-            Err(theirs) => return theirs.leave(kind, ids),
+            Err(theirs) => return theirs.leave(ids),
         };
         ids.iter().for_each(|id| entries.remove(*id));
-        count(kind, |number| number.saturating_sub(ids.len() as u32));
         self.tell(&entries);
     }
 
-    /// Waits until an entry leaves, at most for a time.
-    pub(crate) fn wait_for_any(&self, time: Duration) {
-        drop(self.wait_for(self.lock(), time));
-    }
-
-    fn wait_for<'a>(&self, mut entries: MutexGuard<'a, Entries>, time: Duration) -> MutexGuard<'a, Entries> {
-        entries.waiters += 1;
-        let (mut entries, _) = self.left.wait_timeout(entries, time).unwrap_or_else(PoisonError::into_inner);
-        entries.waiters = entries.waiters.saturating_sub(1);
-        entries
-    }
-
     fn tell(&self, entries: &Entries) {
-        if entries.waiters > 0 {
+        if !entries.waiting.is_empty() {
             self.left.notify_all();
         }
     }
@@ -251,6 +224,13 @@ impl BorrowTable {
     }
 }
 
+impl Conflict {
+    /// A host task waits for nobody.
+    fn in_host_task(self) -> Self {
+        Self { may_wait: self.may_wait && !HostTask::is_running(), ..self }
+    }
+}
+
 impl Wanted {
     fn conflicts_with(&self, other: &Self) -> bool {
         (self.writes || other.writes)
@@ -259,35 +239,69 @@ impl Wanted {
             && !other.range.is_empty()
             && self.range.start < other.range.end
             && other.range.start < self.range.end
+            && !Stripes::are_apart((&self.range, self.stripes), (&other.range, other.stripes))
     }
 }
 
 impl Entries {
     pub(crate) const fn new() -> Self {
-        Self { list: Vec::new(), waiting: Vec::new(), waiters: 0, next_id: 0 }
+        Self { list: Vec::new(), waiting: Vec::new(), next_id: 0 }
     }
 
     /// What is in the way: something that does not end by itself first.
-    fn conflict(&self, wanted: &[Wanted], held: Held, ticket: Option<u64>) -> Option<Conflict> {
+    fn conflict(&self, wanted: &[Wanted], ticket: Option<u64>) -> Option<Conflict> {
+        let conflict = |one: &Wanted, is_written| {
+            Some(Conflict { range: one.range.clone(), is_written, may_wait: false })
+        };
         let mut found = None;
         for one in wanted {
-            let conflict = |is_written, may_wait| Conflict { range: one.range.clone(), is_written, may_wait };
-            for entry in self.list.iter().filter(|entry| entry.wanted.conflicts_with(one)) {
-                if !held.may_wait_for(entry.kind) {
-                    return Some(conflict(entry.wanted.writes, false));
+            for entry in self.in_the_way_of(one) {
+                if entry.kind == Use::View {
+                    return conflict(one, entry.wanted.writes);
                 }
-                found.get_or_insert_with(|| conflict(entry.wanted.writes, true));
-            }
-            if found.is_none() && held.is_none() {
-                let is_earlier = |other: &&Waiting| ticket.is_none_or(|ticket| other.ticket < ticket);
-                let earlier = self.waiting.iter().filter(is_earlier);
-                found = earlier
-                    .filter(|other| other.wanted.conflicts_with(one))
-                    .map(|other| conflict(other.wanted.writes, true))
-                    .next();
+                found = found.or_else(|| conflict(one, entry.wanted.writes));
             }
         }
-        found
+        if found.is_none() && !self.waiting.is_empty() && !self.has_entries_of(this_thread()) {
+            let is_earlier = |other: &&Waiting| ticket.is_none_or(|ticket| other.ticket < ticket);
+            let earlier = || self.waiting.iter().filter(is_earlier).flat_map(|other| &other.wanted);
+            let behind = |one: &Wanted| {
+                earlier()
+                    .find(|other| other.conflicts_with(one))
+                    .and_then(|other| conflict(one, other.writes))
+            };
+            found = wanted.iter().find_map(behind);
+        }
+        let may_wait = |found: &Conflict| Conflict { may_wait: !self.is_circle(wanted), ..found.clone() };
+        found.as_ref().map(may_wait).map(Conflict::in_host_task)
+    }
+
+    fn in_the_way_of(&self, wanted: &Wanted) -> impl Iterator<Item = &Entry> {
+        self.list.iter().filter(move |entry| entry.wanted.conflicts_with(wanted))
+    }
+
+    fn has_entries_of(&self, thread: u64) -> bool {
+        self.list.iter().any(|entry| entry.kind == Use::Operation && entry.thread == thread)
+    }
+
+    /// Whether this thread would wait for itself: for its own entry, or for that of a thread that waits for an entry of this one, maybe by
+    /// way of others.
+    fn is_circle(&self, wanted: &[Wanted]) -> bool {
+        let this = this_thread();
+        let (mut reached, mut ranges) = (Vec::new(), vec![wanted]);
+        while let Some(wanted) = ranges.pop() {
+            for entry in wanted.iter().flat_map(|one| self.in_the_way_of(one)) {
+                if entry.thread == this && entry.kind == Use::Operation {
+                    return true;
+                }
+                if !reached.contains(&entry.thread) {
+                    reached.push(entry.thread);
+                    let waits = self.waiting.iter().filter(|other| other.thread == entry.thread);
+                    ranges.extend(waits.map(|other| &other.wanted[..]));
+                }
+            }
+        }
+        false
     }
 
     fn add(&mut self, kind: Use, wanted: &Wanted) -> u64 {
@@ -312,24 +326,11 @@ impl Entries {
         number
     }
 
-    fn enter_queue(&mut self, ticket: Option<u64>, wanted: &[Wanted]) {
-        if let Some(ticket) = ticket {
-            self.waiting.extend(wanted.iter().map(|one| Waiting { ticket, wanted: one.clone() }));
-        }
-    }
-
-    fn leave_queue(&mut self, ticket: Option<u64>) {
-        if let Some(ticket) = ticket {
-            self.waiting.retain(|other| other.ticket != ticket);
-        }
-    }
-
     /// Keeps what this thread and views use: the operations of other threads never end in a forked child.
     pub(crate) fn forget_other_threads(&mut self) {
         let this = this_thread();
         self.list.retain(|entry| entry.kind == Use::View || entry.thread == this);
         self.waiting.clear();
-        self.waiters = 0;
     }
 }
 
@@ -345,7 +346,7 @@ mod tests {
     }
 
     fn wanted(range: Range<usize>, writes: bool) -> Wanted {
-        Wanted { range, writes }
+        Wanted { range, stripes: None, writes }
     }
 
     /// Enters without a wait.
@@ -373,7 +374,7 @@ mod tests {
         let apart = enter(&table, Use::View, 15..20, true).unwrap();
         assert!(enter(&table, Use::View, 19..20, false).unwrap_err().is_written);
         for id in [read, second, apart] {
-            table.release(Use::View, &[id]);
+            table.release(&[id]);
         }
         enter(&table, Use::View, 0..20, true).unwrap();
     }
@@ -393,12 +394,12 @@ mod tests {
         let held = enter(&table, Use::View, 8..12, true).unwrap();
         let mut ids = [0; 2];
         let both = [wanted(0..4, true), wanted(10..14, false)];
-        assert!(table.try_acquire(Use::Closed, &both, &mut ids, &mut None).is_err());
-        table.release(Use::View, &[held]);
+        assert!(table.try_acquire(Use::Operation, &both, &mut ids, &mut None).is_err());
+        table.release(&[held]);
         table
-            .try_acquire(Use::Closed, &[wanted(0..8, true), wanted(4..12, false)], &mut ids, &mut None)
+            .try_acquire(Use::Operation, &[wanted(0..8, true), wanted(4..12, false)], &mut ids, &mut None)
             .unwrap();
-        table.release(Use::Closed, &ids);
+        table.release(&ids);
         enter(&table, Use::View, 0..12, true).unwrap();
     }
 
@@ -406,66 +407,111 @@ mod tests {
     fn an_operation_is_waited_for_and_a_view_is_not() {
         let table = table();
         thread::scope(|scope| {
-            let write = enter(&table, Use::Closed, 0..10, true).unwrap();
+            let write = enter(&table, Use::Operation, 0..10, true).unwrap();
             let (sender, entered) = mpsc::channel();
             let table = &table;
             let waiter = scope.spawn(move || {
-                let read = wait(table, Use::Open, 5..6, false).unwrap();
+                let read = wait(table, Use::Operation, 5..6, false).unwrap();
                 sender.send(()).unwrap();
-                table.release(Use::Open, &[read]);
+                table.release(&[read]);
             });
             assert!(entered.recv_timeout(Duration::from_millis(30)).is_err(), "it did not wait");
-            table.release(Use::Closed, &[write]);
+            table.release(&[write]);
             waiter.join().unwrap();
             entered.recv().unwrap();
             let view = enter(table, Use::View, 0..10, false).unwrap();
-            let refused = scope.spawn(|| wait(table, Use::Closed, 5..6, true).unwrap_err()).join().unwrap();
+            let refused =
+                scope.spawn(|| wait(table, Use::Operation, 5..6, true).unwrap_err()).join().unwrap();
             assert_eq!(refused, Conflict { range: 5..6, is_written: false, may_wait: false });
-            table.release(Use::View, &[view]);
+            table.release(&[view]);
         });
     }
 
-    /// The rules 1 and 2 for what this thread and another one hold.
+    /// Another thread that has entries, and then wants `range`.
+    fn holder(
+        table: &'static BorrowTable,
+        held: Range<usize>,
+        range: Range<usize>,
+    ) -> thread::JoinHandle<Result<(), Conflict>> {
+        let (sender, entered) = mpsc::channel();
+        let thread = thread::spawn(move || {
+            let id = enter(table, Use::Operation, held, true)?;
+            sender.send(()).unwrap();
+            let wanted = wait(table, Use::Operation, range, true);
+            table.release(&[id]);
+            wanted.map(|id| table.release(&[id]))
+        });
+        entered.recv().unwrap();
+        thread
+    }
+
     #[test]
-    fn who_holds_something_waits_for_nobody_that_may_wait() {
-        let table = table();
-        let other = |kind, range: Range<usize>, writes| {
-            thread::scope(|scope| scope.spawn(|| enter(&table, kind, range, writes).unwrap()).join().unwrap())
+    fn who_holds_something_waits_unless_that_closes_a_circle() {
+        static TABLE: BorrowTable = BorrowTable::over(Mutex::new(Entries::new()), Condvar::new(), || None);
+        let table = &TABLE;
+        let own = enter(table, Use::Operation, 0..1, true).unwrap();
+        let conflict = wait(table, Use::Operation, 0..1, false).unwrap_err();
+        assert!(!conflict.may_wait, "it would wait for itself");
+        // Each of them waits for the one before, and the first one for this thread.
+        let others = [1, 2].map(|at| holder(table, at..at + 1, at - 1..at));
+        let num_waiting = |number| {
+            while table.lock().waiting.len() < number {
+                thread::yield_now()
+            }
         };
-        other(Use::Closed, 0..1, true);
-        other(Use::Open, 1..2, false);
-        let may_wait =
-            |range: Range<usize>, writes| enter(&table, Use::Closed, range, writes).unwrap_err().may_wait;
-        assert!(may_wait(0..1, true) && may_wait(1..2, true));
-        let open = enter(&table, Use::Open, 10..11, false).unwrap();
-        assert!(may_wait(0..1, false) && !may_wait(1..2, true));
-        assert!(!may_wait(10..11, true), "it would wait for itself");
-        let closed = enter(&table, Use::Closed, 20..21, true).unwrap();
-        assert!(!may_wait(0..1, false) && !may_wait(1..2, true));
-        table.release(Use::Closed, &[closed]);
-        table.release(Use::Open, &[open]);
-        assert!(may_wait(1..2, true));
+        num_waiting(2);
+        for at in [1, 2] {
+            let conflict = wait(table, Use::Operation, at..at + 1, true).unwrap_err();
+            assert_eq!(conflict, Conflict { range: at..at + 1, is_written: true, may_wait: false });
+        }
+        // Who has no entries waits for all of them, and this thread for one that waits for nobody.
+        let waiter = thread::spawn(|| wait(table, Use::Operation, 0..3, true).map(|id| table.release(&[id])));
+        num_waiting(3);
+        let free = holder(table, 8..9, 9..10);
+        let id = wait(table, Use::Operation, 8..9, true).unwrap();
+        table.release(&[id]);
+        free.join().unwrap().unwrap();
+        table.release(&[own]);
+        waiter.join().unwrap().unwrap();
+        others.into_iter().for_each(|other| other.join().unwrap().unwrap());
+        assert!(table.lock().waiting.is_empty() && table.lock().list.is_empty());
+    }
+
+    #[test]
+    fn stripes_without_a_common_byte_are_no_conflict() {
+        let table = table();
+        let column = |index: usize| {
+            let stripes = Some(Stripes { period_bytes: 32, width_bytes: 8 });
+            [Wanted { range: 8 * index..8 * index + 320, stripes, writes: true }]
+        };
+        for index in 0..4 {
+            table.try_acquire(Use::Operation, &column(index), &mut [0], &mut None).unwrap();
+        }
+        for index in 0..4 {
+            table.try_acquire(Use::View, &column(index), &mut [0], &mut None).unwrap_err();
+        }
+        enter(&table, Use::Operation, 33..34, false).unwrap_err();
     }
 
     #[test]
     fn readers_that_come_later_stand_behind_a_writer() {
         let table = table();
         thread::scope(|scope| {
-            let reading = scope.spawn(|| enter(&table, Use::Open, 0..1, false).unwrap()).join().unwrap();
+            let reading = scope.spawn(|| enter(&table, Use::Operation, 0..1, false).unwrap()).join().unwrap();
             let writer = scope.spawn(|| {
-                let write = wait(&table, Use::Closed, 0..1, true).unwrap();
-                table.release(Use::Closed, &[write]);
+                let write = wait(&table, Use::Operation, 0..1, true).unwrap();
+                table.release(&[write]);
             });
             while table.lock().waiting.is_empty() {
                 thread::yield_now();
             }
-            assert!(enter(&table, Use::Open, 0..1, false).unwrap_err().may_wait || writer.is_finished());
-            // An operation that reads already comes to its end.
-            let own = enter(&table, Use::Open, 8..9, false).unwrap();
-            let further = enter(&table, Use::Open, 0..1, false).unwrap();
-            table.release(Use::Open, &[further]);
-            table.release(Use::Open, &[own]);
-            table.release(Use::Open, &[reading]);
+            assert!(enter(&table, Use::Operation, 0..1, false).unwrap_err().may_wait || writer.is_finished());
+            // An operation that has entries already comes to its end.
+            let own = enter(&table, Use::Operation, 8..9, false).unwrap();
+            let further = enter(&table, Use::Operation, 0..1, false).unwrap();
+            table.release(&[further]);
+            table.release(&[own]);
+            table.release(&[reading]);
             writer.join().unwrap();
         });
         assert!(table.lock().waiting.is_empty());
@@ -475,16 +521,16 @@ mod tests {
     fn code_that_runs_between_the_waits_of_its_thread_is_not_behind_it() {
         let table = table();
         let reading = thread::scope(|scope| {
-            scope.spawn(|| enter(&table, Use::Open, 0..1, false).unwrap()).join().unwrap()
+            scope.spawn(|| enter(&table, Use::Operation, 0..1, false).unwrap()).join().unwrap()
         });
         let handler = |wait_once: &(dyn Fn(Duration) -> bool + Sync)| {
             assert!(!wait_once(Duration::from_millis(1)));
-            let read = enter(&table, Use::Open, 0..1, false)?;
-            table.release(Use::Open, &[read]);
-            table.release(Use::Open, &[reading]);
+            let read = enter(&table, Use::Operation, 0..1, false)?;
+            table.release(&[read]);
+            table.release(&[reading]);
             Ok::<_, Conflict>(())
         };
-        table.acquire(Use::Closed, &[wanted(0..1, true)], &mut [0], handler).unwrap();
+        table.acquire(Use::Operation, &[wanted(0..1, true)], &mut [0], handler).unwrap();
     }
 
     #[test]
@@ -492,16 +538,16 @@ mod tests {
         let table = table();
         let view = thread::scope(|scope| {
             let enter = |kind, at: usize| enter(&table, kind, at..at + 1, true).unwrap();
-            scope.spawn(move || enter(Use::Closed, 0)).join().unwrap();
+            scope.spawn(move || enter(Use::Operation, 0)).join().unwrap();
             scope.spawn(move || enter(Use::View, 1)).join().unwrap()
         });
-        let own = enter(&table, Use::Closed, 2..3, true).unwrap();
+        let own = enter(&table, Use::Operation, 2..3, true).unwrap();
         table.lock().forget_other_threads();
         assert!(table.during(&wanted(0..1, true), || ()).is_some());
         assert!(table.during(&wanted(1..2, true), || ()).is_none());
         assert!(table.during(&wanted(2..3, true), || ()).is_none());
-        table.release(Use::View, &[view]);
-        table.release(Use::Closed, &[own]);
+        table.release(&[view]);
+        table.release(&[own]);
         assert!(table.during(&wanted(0..9, true), || ()).is_some());
     }
 }

@@ -87,7 +87,7 @@ pub unsafe fn submit_kernel(
         values.push(match argument {
             Argument::Value(value) => value.clone(),
             Argument::Memory { buffer, offset_bytes } => {
-                operands.push(Operand { buffer, range: 0..buffer.len_bytes(), writes: buffer.is_writable() });
+                operands.push(Operand::new(buffer, 0..buffer.len_bytes(), buffer.is_writable()));
                 pointer(queue, position, buffer, *offset_bytes)?
             }
         });

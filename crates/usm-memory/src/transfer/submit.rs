@@ -4,7 +4,7 @@ use usm_core::{Event, UsmKind};
 
 use super::shape::{PieceOrder, Shape};
 use super::staged::{self, Route};
-use crate::access::{Operand, submit, submit_async};
+use crate::access::{Operand, Submission, submit, submit_async};
 use crate::tracker::capture;
 use crate::{Result, UsmBuffer};
 
@@ -28,14 +28,12 @@ impl UsmBuffer {
             return self.copy_from(src);
         }
         let order = Shape::contiguous(len_bytes).order(self.address(), src.address());
+        let (to, from) = (Operand::written(self, 0..len_bytes), Operand::read(src, 0..len_bytes));
         match Route::between(self, src, order) {
             Route::Direct(queue) => {
                 if queue != *self.queue() {
                     capture::check_none(self.queue())?; // the other queue would not be in the graph
                 }
-                let whole = 0..len_bytes;
-                let to = Operand { buffer: self, range: whole.clone(), writes: true };
-                let from = Operand { buffer: src, range: whole, writes: false };
                 let copy = |ends: &[*mut u8], after: &[Event]| {
                     // SAFETY: O2: the operands, until the event is complete; they do not overlap (`order`).
                     unsafe { queue.memcpy(ends[0], ends[1].cast_const(), len_bytes, after) }
@@ -50,8 +48,21 @@ impl UsmBuffer {
                 let Ok(between) = Self::allocate(self.queue(), self.kind(), len_bytes) else {
                     return self.copy_from(src);
                 };
-                between.submit_copy_from(src)?;
-                self.submit_copy_from(&between)
+                // As one operation, so that none of another thread comes between the two copies.
+                let (queue, submission) = (self.queue(), Submission::of(&[to.clone(), from.clone()])?);
+                let copy = |ends: &[*mut u8], after: &[Event]| {
+                    // SAFETY: O2: the operands, until the event is complete; one of them is new memory.
+                    unsafe { queue.memcpy(ends[0], ends[1].cast_const(), len_bytes, after) }
+                };
+                let (filled, emptied) =
+                    (Operand::written(&between, 0..len_bytes), Operand::read(&between, 0..len_bytes));
+                let mut last = Vec::new();
+                for step in [[filled, from], [to, emptied]] {
+                    // SAFETY: promise 1 of `submit_async`: The bytes of the operands. 2. Memory of the queue's context. 3. Host code has slices
+                    // under guards alone.
+                    last = vec![unsafe { submission.step(queue, &step, &last, false, copy) }?];
+                }
+                staged::follow(self, src, queue, &last)
             }
             _ => self.copy_from(src),
         }
@@ -67,7 +78,7 @@ impl UsmBuffer {
             return self.fill(pattern);
         }
         let (queue, count) = (self.queue(), self.len_bytes() / pattern.len());
-        let all = Operand { buffer: self, range: 0..self.len_bytes(), writes: true };
+        let all = Operand::written(self, 0..self.len_bytes());
         // SAFETY: O2: the operand, until the event is complete.
         let fill =
             |start: &[*mut u8], after: &[Event]| unsafe { queue.fill(start[0], pattern, count, after) };
@@ -110,8 +121,8 @@ impl UsmBuffer {
         };
         // SAFETY: promises 1 and 2.
         unsafe { staging.copy_from_host_memory(bytes, 0) }?;
-        let to = Operand { buffer: self, range, writes: true };
-        let from = Operand { buffer: &staging, range: 0..len_bytes, writes: false };
+        let to = Operand::written(self, range);
+        let from = Operand::read(&staging, 0..len_bytes);
         let copy = |ends: &[*mut u8], after: &[Event]| {
             // SAFETY: O2: the operands, two blocks, until the event is complete.
             unsafe { queue.memcpy(ends[0], ends[1].cast_const(), len_bytes, after) }

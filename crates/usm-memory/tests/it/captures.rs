@@ -210,7 +210,7 @@ fn what_cannot_be_recorded_leaves_the_capture_as_it_was() {
         stage.refuses("a blocking fill", || a.fill(&[1]));
         stage.refuses("an overlapping copy", || parts[0].submit_copy_from(&parts[1]));
         stage.refuses("shared memory", || {
-            let operand = Operand { buffer: &shared, range: 0..LEN, writes: true };
+            let operand = Operand::written(&shared, 0..LEN);
             // SAFETY: the operand.
             let set = |start: &[*mut u8], after: &[Event]| unsafe { queue.memset(start[0], 1, LEN, after) };
             // SAFETY: the operand, of the queue's context.
@@ -253,10 +253,7 @@ fn what_was_recorded_cannot_be_asked_or_followed() {
         buffer.fill(&[1]).unwrap();
     }
     stage.theirs.begin(stage.stream).unwrap();
-    let all = [
-        Operand { buffer: &b, range: 0..LEN, writes: true },
-        Operand { buffer: &a, range: 0..LEN, writes: false },
-    ];
+    let all = [Operand::written(&b, 0..LEN), Operand::read(&a, 0..LEN)];
     let copy = |ends: &[*mut u8], after: &[Event]| {
         // SAFETY: the operands.
         unsafe { stage.queue.memcpy(ends[0], ends[1].cast_const(), LEN, after) }

@@ -17,7 +17,7 @@ use usm_memory::{Error, Operand, UsmBuffer, submit, submit_async};
 const LEN: usize = 64;
 
 fn whole(buffer: &UsmBuffer, writes: bool) -> Operand<'_> {
-    Operand { buffer, range: 0..buffer.len_bytes(), writes }
+    Operand::new(buffer, 0..buffer.len_bytes(), writes)
 }
 
 /// Submits a task that writes the bytes of one buffer.
@@ -128,7 +128,7 @@ fn borrows_of_others_are_respected_and_none_is_left() {
     let refused = unsafe { submit(&queue, &[whole(&buffer, true)], |_, _| Err(CoreError::ZeroSize)) };
     assert!(matches!(refused, Err(Error::Core(CoreError::ZeroSize))));
     assert!(buffer.events().is_empty() && buffer.write_range(0..LEN).is_ok());
-    let beyond = Operand { buffer: &buffer, range: 0..LEN + 1, writes: false };
+    let beyond = Operand::read(&buffer, 0..LEN + 1);
     // SAFETY: nothing is submitted.
     let refused = unsafe { submit(&queue, &[beyond], |_, _| Err(CoreError::ZeroSize)) };
     assert!(matches!(refused, Err(Error::OutOfBounds { .. })));
@@ -252,6 +252,26 @@ fn leased_memory_and_what_it_is_a_part_of_know_the_same_operations() {
 }
 
 #[test]
+fn the_error_of_an_operation_on_leased_memory_is_told_once() {
+    let queue = common::host_queue();
+    let large = common::direct(&queue, UsmKind::Device, 2 * LEN);
+    for is_published in [false, true] {
+        let lease = UsmBuffer::lease(large.sub_buffer(LEN, LEN).unwrap(), &queue, drop).unwrap();
+        if is_published {
+            lease.publish().unwrap();
+        }
+        let started = Arc::new(AtomicBool::new(false));
+        let wait = until(&started);
+        task_as(&queue, &lease, true, move |start| wait(start).and(Err("it is Monday".to_owned()))).unwrap();
+        started.store(true, Ordering::Release);
+        let error = lease.to_vec().unwrap_err();
+        assert!(error.to_string().contains("it is Monday"), "{error}");
+        lease.to_vec().unwrap();
+        large.to_vec().unwrap();
+    }
+}
+
+#[test]
 fn what_leased_memory_is_a_part_of_knows_operations_on_imports() {
     let (delayed, queue) = common::late(4);
     let queues = [(); 3].map(|()| common::beside(&queue));
@@ -315,7 +335,7 @@ fn threads_that_write_parts_of_one_buffer_lose_no_operation() {
                     let range = number * LEN..(number + 1) * LEN;
                     for round in 0..100 {
                         let queue = &queues[(number + round) % 4];
-                        let part = Operand { buffer, range: range.clone(), writes: true };
+                        let part = Operand::written(buffer, range.clone());
                         let value = (number * 50 + round) as u8;
                         let set = |start: &[*mut u8], after: &[Event]| {
                             // SAFETY: the bytes of the operand.
@@ -457,7 +477,7 @@ fn a_host_task_waits_for_nobody_who_may_wait_for_it() {
     let buffer = device_buffer(&queue);
     let (started, go_on) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
     let (inside, is_started, may_go_on) = (buffer.clone(), Arc::clone(&started), Arc::clone(&go_on));
-    // The memory is named as read, so that the copy below waits for the task, with an entry that the task's own copy meets.
+    // The memory is named as read, and the copy below waits for the task.
     task_as(&queue, &buffer, false, move |_| {
         is_started.store(true, Ordering::Release);
         while !may_go_on.load(Ordering::Acquire) {
@@ -473,10 +493,20 @@ fn a_host_task_waits_for_nobody_who_may_wait_for_it() {
         let waiting = scope.spawn(|| buffer.copy_from_host(&[2; LEN], 0));
         std::thread::sleep(std::time::Duration::from_millis(30));
         go_on.store(true, Ordering::Release);
-        // The error of the task: it would have had to wait for this thread.
+        // The error of the task: it would have had to wait for itself.
         let error = waiting.join().unwrap().unwrap_err().to_string();
-        assert!(error.contains("borrowed for writing"), "{error}");
+        assert!(error.contains("a host task cannot wait"), "{error}");
     });
+    let (access, other, inside) =
+        (buffer.write_access(0..LEN).unwrap(), device_buffer(&queue), buffer.clone());
+    task_as(&queue, &other, false, move |_| {
+        inside.copy_from_host(&[1; LEN], 0).map_err(|error| error.to_string())
+    })
+    .unwrap();
+    // The error of the task: it would have had to wait for this thread.
+    let error = other.copy_from_host(&[2; LEN], 0).unwrap_err().to_string();
+    assert!(error.contains("borrowed for writing"), "{error}");
+    drop(access);
     buffer.copy_from_host(&[3; LEN], 0).unwrap();
     assert_eq!(buffer.to_vec().unwrap(), [3; LEN]);
 }

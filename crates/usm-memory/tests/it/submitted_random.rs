@@ -43,7 +43,7 @@ impl Machine {
 
     fn fill(&mut self, place: usize, start: usize, len_bytes: usize) {
         let (queue, buffer, value) = (self.queue(), self.alias(place), self.random.below(256) as u8);
-        let operand = Operand { buffer: &buffer, range: start..start + len_bytes, writes: true };
+        let operand = Operand::written(&buffer, start..start + len_bytes);
         let set = |to: &[*mut u8], after: &[Event]| {
             // SAFETY: the bytes of the operand.
             unsafe { queue.memset(to[0], value, len_bytes, after) }
@@ -60,8 +60,8 @@ impl Machine {
         let [mut start, source] = [0; 2].map(|_| self.random.below(LEN / 2 - len_bytes + 1));
         start += if to == from { LEN / 2 } else { 0 };
         let (queue, target, read) = (self.queue(), self.alias(to), self.alias(from));
-        let written = Operand { buffer: &target, range: start..start + len_bytes, writes: true };
-        let read = Operand { buffer: &read, range: source..source + len_bytes, writes: false };
+        let written = Operand::written(&target, start..start + len_bytes);
+        let read = Operand::read(&read, source..source + len_bytes);
         let copy = |ends: &[*mut u8], after: &[Event]| {
             // SAFETY: the bytes of the operands, which do not overlap.
             unsafe { queue.memcpy(ends[0], ends[1], len_bytes, after) }
