@@ -88,3 +88,41 @@ def test_copies_crosswise_come_to_their_end(array, usm_type):
 
     in_threads(work, 4)
     assert set(a.tolist()) | set(b.tolist()) <= {1, 2}
+
+
+def test_masks_beside_readers_and_writers_of_the_same_array(array, usm_type):
+    a = array((30_000,), dtype="i4", buffer=usm_type)
+    mask = array((30_000,), dtype="?", buffer=usm_type)
+    a[...], mask[...] = 0, False
+    mask[::3] = True
+
+    def work(n):
+        for i in range(1, 60):
+            match n:
+                case 0:
+                    a[mask] = i
+                case 1:
+                    assert a[mask].shape == (10_000,)
+                case 2:
+                    ut.copy(a)
+                case 3:
+                    assert ut.asarray(a[1::3]).tolist() == [0] * 10_000
+
+    in_threads(work, 4)
+    assert a.tolist() == [59, 0, 0] * 10_000
+
+
+def test_two_masks_of_each_other(array, usm_type):
+    a = array((30_000,), dtype="?", buffer=usm_type)
+    b = array((30_000,), dtype="?", buffer=usm_type)
+    a[...], b[...] = True, True
+
+    def work(n):
+        to, mask = (a, b) if n % 2 else (b, a)
+        for _ in range(60):
+            to[mask] = True
+            assert to[mask].shape == (30_000,)
+            to[mask] = to[mask]
+
+    in_threads(work, 4)
+    assert ut.all(a) and ut.all(b)

@@ -2,12 +2,12 @@
 //!
 //! Their number is all that is waited for.
 
-use usm_memory::NoWriters;
+use usm_memory::{Error as MemoryError, NoWriters};
 
 use super::given::{PickedValue, copied, overlap, value_for};
 use crate::array::{ArrayOrScalar, UsmArray};
 use crate::dtype::Dtype;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::kernel_engine::{Answer, KernelCall, Loops, MASK, is_for_kernels};
 use crate::layout::SliceItem;
 use crate::ops::truth;
@@ -25,7 +25,7 @@ pub(super) struct Mask {
     /// Booleans side by side.
     bytes: UsmArray,
     /// Memory of the caller keeps its bytes: what is counted is what is selected.
-    _unwritten: Option<NoWriters>,
+    unwritten: Option<NoWriters>,
     per_group: usize,
     groups: usize,
 }
@@ -66,7 +66,7 @@ impl Mask {
         };
         let per_group = bytes.size().div_ceil(MAX_GROUPS).next_multiple_of(TILE);
         let groups = bytes.size().div_ceil(per_group);
-        Ok(Some(Self { bytes, _unwritten: unwritten, per_group, groups }))
+        Ok(Some(Self { bytes, unwritten, per_group, groups }))
     }
 
     fn call(&self, name: &'static str) -> Option<Box<KernelCall<'_>>> {
@@ -214,13 +214,32 @@ impl Masked {
         Ok(Mask::of(mask)?.map(|mask| Self { array: array.clone(), stride, mask }))
     }
 
-    pub(super) fn gather(&self) -> Result<Option<UsmArray>> {
-        let array = &self.array;
-        self.mask.selected(Become::Gathered, array.dtype(), Some((array, self.stride)))
+    pub(super) fn gather(self) -> Result<Option<UsmArray>> {
+        self.beside_others(|masked| {
+            let elements = Some((&masked.array, masked.stride));
+            masked.mask.selected(Become::Gathered, masked.array.dtype(), elements)
+        })
     }
 
     /// Writes a value, broadcast to as many elements.
-    pub(super) fn scatter(&self, value: ArrayOrScalar<'_>) -> Result<Option<()>> {
+    pub(super) fn scatter(self, value: ArrayOrScalar<'_>) -> Result<Option<()>> {
+        self.beside_others(|masked| masked.scattered(value))
+    }
+
+    /// Does something, and where that is refused once more with a copy of the mask, since no other thread wants to write that: one that
+    /// uses the mask as its array and the array as its mask would wait for this one, and this one for it.
+    fn beside_others<T>(mut self, job: impl Fn(&Self) -> Result<Option<T>>) -> Result<Option<T>> {
+        match job(&self) {
+            Err(Error::Memory(MemoryError::BorrowConflict { .. })) if self.mask.unwritten.is_some() => {
+                let Some(mask) = Mask::of(&self.mask.bytes.copy()?)? else { return Ok(None) };
+                self.mask = mask;
+                job(&self)
+            }
+            done => done,
+        }
+    }
+
+    fn scattered(&self, value: ArrayOrScalar<'_>) -> Result<Option<()>> {
         let array = &self.array;
         let elements = Some((array, self.stride));
         if self.stride == 0 && array.size() > 1 {
@@ -267,8 +286,37 @@ mod tests {
             // As another thread may do it: the kernel would write more elements than there is memory for.
             mask.fill_bytes(&[1]).unwrap_err();
             assert_eq!(masked.gather().unwrap().unwrap().size(), 0);
-            drop(masked);
             mask.fill_bytes(&[1]).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_thread_that_waits_for_the_mask_and_has_the_array_is_let_through() {
+        for queue in sycl_queue().into_iter().chain(cuda_queue()) {
+            let [mask, array] = [Dtype::Bool, Dtype::U64]
+                .map(|dtype| UsmArray::zeros(&queue, UsmKind::Device, &[3 * TILE], dtype).unwrap());
+            mask.fill_bytes(&[1]).unwrap();
+            let Some(masked) = Masked::new(&array, &mask).unwrap() else { continue };
+            std::thread::scope(|scope| {
+                let (sender, has_array) = std::sync::mpsc::channel();
+                let (mask, array) = (&mask, &array);
+                let other = scope.spawn(move || {
+                    let kept = array.buffer().keep_unwritten(array.byte_range()).unwrap();
+                    sender.send(()).unwrap();
+                    let written = mask.fill_bytes(&[0]);
+                    drop(kept);
+                    written
+                });
+                has_array.recv().unwrap();
+                // Until it waits, probably. All orders are right.
+                std::thread::sleep(std::time::Duration::from_millis(30));
+                masked.scatter(ArrayOrScalar::Scalar(crate::Scalar::Int(7))).unwrap().unwrap();
+                other.join().unwrap().unwrap();
+            });
+            assert_eq!(array.to_vec::<u64>().unwrap(), [7; 3 * TILE]);
+            let mut bytes = vec![9; 3 * TILE];
+            mask.buffer().copy_to_host(&mut bytes, 0).unwrap();
+            assert_eq!(bytes, [0; 3 * TILE]);
         }
     }
 
