@@ -101,6 +101,23 @@ fn zeros(py: Python<'_>, shape: Vec<usize>, device: &str) -> PyResult<PyUsmArray
     made.map(PyUsmArray::from).map_err(|error| to_py_err(py, error))
 }
 
+/// scaled(x, factor)
+///
+/// The elements of `x`, a float64 array in host or shared memory, times `factor`, as a new array on the queue of `x` in memory of the
+/// same kind. The memory comes from the pool of `usm.memory.use_pool`, within its limit.
+#[pyfunction]
+fn scaled(py: Python<'_>, x: PyTypedArray<f64>, factor: f64) -> PyResult<PyUsmArray> {
+    let result = PyUsmArray::empty(py, x.queue(), x.kind(), x.shape(), Dtype::F64)?;
+    let fill = || -> Result<_, Error> {
+        let (from, mut to) = (x.view()?, result.view_mut::<f64>()?);
+        let mut elements = from.iter();
+        to.map_in_place(|_| elements.next().map_or(f64::NAN, |x| factor * x)); // as many on both sides
+        Ok(())
+    };
+    py.detach(fill).map_err(|error| to_py_err(py, error))?;
+    Ok(result)
+}
+
 /// hold(x, call)
 ///
 /// Call `call()` while the elements of `x` are borrowed for writing: whoever uses them through usm meanwhile gets BufferError.
@@ -116,5 +133,5 @@ fn hold(py: Python<'_>, x: PyTypedArrayMut<f64>, call: &Bound<'_, PyAny>) -> PyR
 #[pymodule]
 mod usm_pyext_example {
     #[pymodule_export]
-    use super::{histogram, hold, place, reversed, same, saxpy, zeros};
+    use super::{histogram, hold, place, reversed, same, saxpy, scaled, zeros};
 }

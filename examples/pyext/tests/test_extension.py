@@ -124,6 +124,23 @@ def test_memory_of_the_extension(queue, kind):
     assert settled() == before
 
 
+def test_memory_of_the_pool_of_the_package(queue):
+    x = floats([1.0, 2.0, 3.0, 4.0], queue, dtype="d")
+    with um.use_pool(queue.sycl_device, limit_bytes=4 << 20) as pool:
+        made = example.scaled(x[::-2], 10.0)
+        assert made.tolist() == [40.0, 20.0] and made.sycl_queue == queue and made.usm_type == "shared"
+        assert pool.stats()["current_bytes"] == made.nbytes == 16
+        assert example.same(made) is made
+        large = ut.broadcast_to(x[0], (1 << 20,))
+        with pytest.raises(usm.USMAllocationError, match="4194304 bytes are allowed"):
+            example.scaled(large, 1.0)
+        del made
+        assert pool.stats()["current_bytes"] == 0
+        # An extension's own memory is not the pool's.
+        own = example.zeros([2], queue.sycl_device.filter_string)
+        assert pool.stats()["current_bytes"] == 0 and own.shape == (2,)
+
+
 def test_no_owner_is_lost(queue, kind):
     before = settled()
     x = floats(range(4), queue, kind)

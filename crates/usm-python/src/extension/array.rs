@@ -5,10 +5,12 @@ use std::ops::Deref;
 use pyo3::Borrowed;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use usm_array::UsmArray;
+use pyo3::types::{PyDict, PyTuple};
+use usm_array::usm_core::{Queue, UsmKind};
+use usm_array::{Dtype, UsmArray};
 
 use super::handover::hand_over;
-use super::package::error_of_package;
+use super::package::{error_of_package, to_py_err};
 use crate::errors::{reworded, type_name};
 use crate::held::Kept;
 use crate::interface::import::{INTERFACE, array_if_usm};
@@ -54,6 +56,45 @@ impl PyUsmArray {
     pub fn from_argument(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = object.py();
         object.extract().map_err(|error| reworded(py, error, |text| format!("{name}: {text}")))
+    }
+
+    /// A new C-contiguous array that the package allocates: from the pool of `usm.memory.use_pool` and within its limit. Its elements are
+    /// undefined. An extension's own [`UsmArray::empty`] knows neither.
+    ///
+    /// Other code of Python may use the array from the start, so operations of an extension on it are complete when they return.
+    ///
+    /// ```no_run
+    /// use pyo3::prelude::*;
+    /// use usm_python::usm_array::Dtype;
+    /// use usm_python::{PyUsmArray, to_py_err};
+    ///
+    /// #[pyfunction]
+    /// fn ones_like(py: Python<'_>, x: PyUsmArray) -> PyResult<PyUsmArray> {
+    ///     let ones = PyUsmArray::empty(py, x.queue(), x.kind(), x.shape(), Dtype::F32)?;
+    ///     py.detach(|| ones.fill(1.0_f32)).map_err(|error| to_py_err(py, error))?;
+    ///     Ok(ones)
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// `usm.USMAllocationError` when there is no memory left, or no more within the limit of the pool; `ValueError` for a shape that is too
+    /// large.
+    pub fn empty(
+        py: Python<'_>,
+        queue: &Queue,
+        kind: UsmKind,
+        shape: &[usize],
+        dtype: Dtype,
+    ) -> PyResult<Self> {
+        // Without elements it takes no memory, and the package makes an object of its own of the queue.
+        let like = UsmArray::empty(queue, kind, &[0], dtype).map_err(|error| to_py_err(py, error))?;
+        let like = hand_over(py, like).map_err(|error| error_of_package(py, error))?;
+        let keywords = PyDict::new(py);
+        keywords.set_item(intern!(py, "dtype"), like.getattr(intern!(py, "dtype"))?)?;
+        keywords.set_item(intern!(py, "usm_type"), kind.as_str())?;
+        keywords.set_item(intern!(py, "sycl_queue"), like.getattr(intern!(py, "sycl_queue"))?)?;
+        let empty = py.import(intern!(py, "usm.tensor"))?.getattr(intern!(py, "empty"))?;
+        empty.call((PyTuple::new(py, shape)?,), Some(&keywords))?.extract()
     }
 
     /// The array alone.
