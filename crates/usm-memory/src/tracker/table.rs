@@ -250,30 +250,28 @@ impl Entries {
 
     /// What is in the way: something that does not end by itself first.
     fn conflict(&self, wanted: &[Wanted], ticket: Option<u64>) -> Option<Conflict> {
-        let conflict = |one: &Wanted, is_written| {
-            Some(Conflict { range: one.range.clone(), is_written, may_wait: false })
-        };
-        let mut found = None;
-        for one in wanted {
-            for entry in self.in_the_way_of(one) {
-                if entry.kind == Use::View {
-                    return conflict(one, entry.wanted.writes);
-                }
-                found = found.or_else(|| conflict(one, entry.wanted.writes));
+        let pairs = wanted.iter().flat_map(|one| self.in_the_way_of(one).map(move |entry| (one, entry)));
+        let (one, is_written, may_wait) = match pairs.max_by_key(|(_, entry)| entry.kind == Use::View) {
+            Some((one, entry)) => {
+                (one, entry.wanted.writes, entry.kind == Use::Operation && !self.is_circle(wanted))
             }
+            None => {
+                let (one, earlier) = self.earlier(wanted, ticket)?;
+                (one, earlier.writes, true)
+            }
+        };
+        Some(Conflict { range: one.range.clone(), is_written, may_wait }.in_host_task())
+    }
+
+    /// What somebody waits for who came earlier, unless this thread has entries.
+    fn earlier<'a>(&'a self, wanted: &'a [Wanted], ticket: Option<u64>) -> Option<(&'a Wanted, &'a Wanted)> {
+        if self.waiting.is_empty() || self.has_entries_of(this_thread()) {
+            return None;
         }
-        if found.is_none() && !self.waiting.is_empty() && !self.has_entries_of(this_thread()) {
-            let is_earlier = |other: &&Waiting| ticket.is_none_or(|ticket| other.ticket < ticket);
-            let earlier = || self.waiting.iter().filter(is_earlier).flat_map(|other| &other.wanted);
-            let behind = |one: &Wanted| {
-                earlier()
-                    .find(|other| other.conflicts_with(one))
-                    .and_then(|other| conflict(one, other.writes))
-            };
-            found = wanted.iter().find_map(behind);
-        }
-        let may_wait = |found: &Conflict| Conflict { may_wait: !self.is_circle(wanted), ..found.clone() };
-        found.as_ref().map(may_wait).map(Conflict::in_host_task)
+        let is_earlier = |other: &&Waiting| ticket.is_none_or(|ticket| other.ticket < ticket);
+        let earlier = self.waiting.iter().filter(is_earlier).flat_map(|other| &other.wanted);
+        let mut pairs = earlier.flat_map(|other| wanted.iter().map(move |one| (one, other)));
+        pairs.find(|(one, other)| one.conflicts_with(other))
     }
 
     fn in_the_way_of(&self, wanted: &Wanted) -> impl Iterator<Item = &Entry> {
