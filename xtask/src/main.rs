@@ -1,7 +1,6 @@
 //! The maintainer's commands: `cargo xtask demo`, `test`, `ci` and the others; each is one function in `commands`.
 
 mod commands;
-mod failure;
 mod project;
 mod python;
 mod report;
@@ -10,11 +9,10 @@ mod wheel;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use anyhow::Result;
 use clap::{Parser, Subcommand};
 
-use crate::failure::Outcome;
 use crate::project::Project;
-use crate::report::complain;
 
 /// The commands of the usm workspace. No command needs an environment variable.
 #[derive(Parser)]
@@ -79,14 +77,14 @@ enum Command {
 fn main() -> ExitCode {
     match run(Cli::parse()) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            complain(&failure.to_string());
+        Err(error) => {
+            eprintln!("error: {error:#}");
             ExitCode::FAILURE
         }
     }
 }
 
-fn run(cli: Cli) -> Outcome<()> {
+fn run(cli: Cli) -> Result<()> {
     let project = Project::open(cli.python)?;
     match cli.command {
         Command::Demo { cuda: true, .. } => commands::demo::run_cuda(&project),

@@ -3,16 +3,11 @@
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-use crate::failure::Outcome;
+use anyhow::Result;
 
 /// Prints one line. A reader that went away (`| head`) is no reason to fail.
 pub(crate) fn say(line: &str) {
     let _ = writeln!(io::stdout(), "{line}");
-}
-
-/// Prints an error.
-pub(crate) fn complain(text: &str) {
-    let _ = writeln!(io::stderr(), "error: {text}");
 }
 
 /// The steps a command has done so far.
@@ -30,7 +25,7 @@ struct Step {
 
 impl Steps {
     /// Runs `work` under a name and remembers how long it took and how it ended.
-    pub(crate) fn step<T>(&mut self, name: &str, work: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
+    pub(crate) fn step<T>(&mut self, name: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
         say(&format!("==> {name}"));
         let start = Instant::now();
         let outcome = work();
@@ -42,7 +37,7 @@ impl Steps {
     }
 
     /// Runs work of several steps, whose names begin with `name` in the table.
-    pub(crate) fn within<T>(&mut self, name: &str, work: impl FnOnce(&mut Self) -> Outcome<T>) -> Outcome<T> {
+    pub(crate) fn within<T>(&mut self, name: &str, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let first = self.done.len();
         let outcome = work(self);
         for step in self.done.iter_mut().skip(first) {
@@ -52,7 +47,7 @@ impl Steps {
     }
 
     /// Prints the table and hands the outcome on.
-    pub(crate) fn finish(&self, outcome: Outcome<()>) -> Outcome<()> {
+    pub(crate) fn finish(&self, outcome: Result<()>) -> Result<()> {
         say(&format!("\n{}", self.table()));
         outcome
     }
@@ -86,7 +81,6 @@ fn readable(took: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::failure::Failure;
 
     #[test]
     fn durations_read_well() {
@@ -99,7 +93,7 @@ mod tests {
     fn the_table_shows_each_step_and_how_it_ended() {
         let mut steps = Steps::default();
         assert_eq!(steps.step("first", || Ok(7)).unwrap(), 7);
-        assert!(steps.step("second one", || Err::<(), _>(Failure::new("no"))).is_err());
+        assert!(steps.step("second one", || Err::<(), _>(anyhow::Error::msg("no"))).is_err());
         let table = steps.table();
         let lines: Vec<&str> = table.lines().collect();
         assert_eq!(lines.len(), 3);

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use anyhow::Result;
 use clap::Args;
 use xshell::Cmd;
 
 use super::device::{self, Kind};
 use super::test::python::CUDA;
 use super::test::rust::{DRIVER, STAND_IN};
-use crate::failure::Outcome;
 use crate::project::{Project, openly, quietly};
 use crate::python::{COMPARED, CUDA_PEERS, ML_DTYPES, NUMPY, REPORT, SYCL, Venv};
 use crate::report::say;
@@ -65,7 +65,7 @@ pub(crate) struct Options {
 }
 
 /// Runs what the options ask for.
-pub(crate) fn run(project: &Project, options: &Options) -> Outcome<()> {
+pub(crate) fn run(project: &Project, options: &Options) -> Result<()> {
     if !options.criterion.is_empty() {
         return openly(project.command(rust(project)?).arg("--bench").args(&options.criterion));
     }
@@ -127,7 +127,7 @@ impl OnDevice {
 }
 
 /// Looks for the device before it installs the other libraries, which are several gigabytes.
-fn on_device(project: &Project, kind: Kind) -> Outcome<OnDevice> {
+fn on_device(project: &Project, kind: Kind) -> Result<OnDevice> {
     let venv = Venv::ensure(project, "venv-bench-cuda")?;
     say("building the wheel (the first time some minutes)");
     venv.install_wheel(&wheel::build(project)?)?;
@@ -144,13 +144,13 @@ fn on_device(project: &Project, kind: Kind) -> Outcome<OnDevice> {
 }
 
 /// Builds the stand-in of the driver.
-fn stand_in(project: &Project) -> Outcome<PathBuf> {
+fn stand_in(project: &Project) -> Result<PathBuf> {
     openly(project.cargo().args(["build", "--quiet", "--locked", "-p", "cuda-loopback"]).quiet())?;
     Ok(project.target().join("debug").join(STAND_IN))
 }
 
 /// Leaves an archive with all that a machine with a GPU needs, next to Python, NumPy, CuPy and PyTorch.
-fn pack(project: &Project) -> Outcome<()> {
+fn pack(project: &Project) -> Result<()> {
     let shell = project.shell();
     let folder = project.target().join(FOLDER);
     shell.remove_path(&folder)?;
@@ -169,7 +169,7 @@ fn absolute(file: &Path) -> PathBuf {
 }
 
 /// The Python of the cases. The venv is that of the tests, since these packages are big.
-fn python(project: &Project, installed: Option<&Path>) -> Outcome<PathBuf> {
+fn python(project: &Project, installed: Option<&Path>) -> Result<PathBuf> {
     if let Some(python) = installed {
         return Ok(absolute(python));
     }
@@ -181,7 +181,7 @@ fn python(project: &Project, installed: Option<&Path>) -> Outcome<PathBuf> {
 }
 
 /// The program with the Rust cases.
-fn rust(project: &Project) -> Outcome<PathBuf> {
+fn rust(project: &Project) -> Result<PathBuf> {
     say("building the Rust cases");
     let build = ["build", "--release", "--quiet", "--locked", "-p", "usm-bench", "--examples"];
     openly(project.cargo().args(build).quiet())?;

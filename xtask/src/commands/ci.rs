@@ -2,21 +2,22 @@
 
 use std::thread;
 
+use anyhow::Result;
+
 use super::test::Peers;
 use super::{docs, test, verify};
-use crate::failure::Outcome;
 use crate::project::{Project, openly};
 use crate::python::{STYLE, Venv};
 use crate::report::Steps;
 
 /// Runs everything, stops at the first failure, and prints the table of steps.
-pub(crate) fn run(project: &Project) -> Outcome<()> {
+pub(crate) fn run(project: &Project) -> Result<()> {
     let mut steps = Steps::default();
     let outcome = all(project, &mut steps);
     steps.finish(outcome)
 }
 
-fn all(project: &Project, steps: &mut Steps) -> Outcome<()> {
+fn all(project: &Project, steps: &mut Steps) -> Result<()> {
     let peers = Peers::Light;
     let [for_packages, for_miri] = [project.again()?, project.again()?];
     thread::scope(|scope| {
@@ -31,7 +32,7 @@ fn all(project: &Project, steps: &mut Steps) -> Outcome<()> {
 }
 
 /// The checks that run no test.
-fn sources(project: &Project, steps: &mut Steps) -> Outcome<()> {
+fn sources(project: &Project, steps: &mut Steps) -> Result<()> {
     steps.step("format", || openly(project.cargo().args(["fmt", "--all", "--check"])))?;
     steps.step("Python style", || {
         let tools = Venv::ensure(project, "venv-tools")?;

@@ -1,6 +1,7 @@
 //! `cargo xtask demo`: from a checkout to a zero-copy exchange in one command.
 
-use crate::failure::Outcome;
+use anyhow::Result;
+
 use crate::project::{Project, openly};
 use crate::python::{CUDA_PEERS, SYCL, Venv};
 use crate::report::say;
@@ -15,7 +16,7 @@ const CUDA_EXAMPLE: &str = "examples/cuda_exchange.py";
 /// Builds and installs the wheel into a venv of its own and runs the example there.
 ///
 /// SYCL comes into that venv only by `--sycl`, and stays there.
-pub(crate) fn run(project: &Project, sycl: bool) -> Outcome<()> {
+pub(crate) fn run(project: &Project, sycl: bool) -> Result<()> {
     let venv = Venv::ensure(project, "venv-demo")?;
     if sycl {
         venv.require(SYCL)?;
@@ -24,13 +25,13 @@ pub(crate) fn run(project: &Project, sycl: bool) -> Outcome<()> {
 }
 
 /// The same on an NVIDIA GPU, with PyTorch and CuPy in a venv of its own.
-pub(crate) fn run_cuda(project: &Project) -> Outcome<()> {
+pub(crate) fn run_cuda(project: &Project) -> Result<()> {
     let venv = Venv::ensure(project, "venv-demo-cuda")?;
     venv.require(CUDA_PEERS)?;
     show(project, &venv, CUDA_EXAMPLE)
 }
 
-fn show(project: &Project, venv: &Venv<'_>, example: &str) -> Outcome<()> {
+fn show(project: &Project, venv: &Venv<'_>, example: &str) -> Result<()> {
     say("building the wheel (the first time about a minute)");
     venv.install_wheel(&wheel::build(project)?)?;
     say(&format!("running {example}\n"));

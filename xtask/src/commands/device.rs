@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use anyhow::{Error, Result};
 use clap::ValueEnum;
 
 use super::demo::EXAMPLE;
 use super::test::python::WHEEL_TESTS;
 use super::test::rust::{DEVICE_LIBRARIES, DRIVER, STAND_IN};
-use crate::failure::{Failure, Outcome};
 use crate::project::{Project, openly, quietly};
 use crate::python::{ARRAY_API_COMPAT, NUMPY, PYTEST, Venv};
 use crate::report::say;
@@ -31,7 +31,7 @@ pub(crate) enum Kind {
 }
 
 /// Runs the tests on a CUDA device.
-pub(crate) fn run(project: &Project, kind: Kind) -> Outcome<()> {
+pub(crate) fn run(project: &Project, kind: Kind) -> Result<()> {
     let folder = pack(project)?;
     let venv = Venv::ensure(project, "venv-cuda")?;
     venv.require(&[PYTEST, NUMPY].concat())?;
@@ -43,13 +43,13 @@ pub(crate) fn run(project: &Project, kind: Kind) -> Outcome<()> {
 }
 
 /// Leaves an archive with all that a machine with a GPU needs, next to Python and pytest.
-pub(crate) fn archive(project: &Project) -> Outcome<()> {
+pub(crate) fn archive(project: &Project) -> Result<()> {
     let folder = pack(project)?;
     compress(project, &folder, ARCHIVE)
 }
 
 /// Makes an archive of a folder, in the build directory.
-pub(super) fn compress(project: &Project, folder: &Path, archive: &str) -> Outcome<()> {
+pub(super) fn compress(project: &Project, folder: &Path, archive: &str) -> Result<()> {
     let archive = project.target().join(archive);
     // The programs have most of their bytes in common, some hundred megabytes apart.
     let xz = "xz --lzma2=preset=3,dict=512MiB";
@@ -63,7 +63,7 @@ pub(super) fn compress(project: &Project, folder: &Path, archive: &str) -> Outco
 }
 
 /// Puts test programs, wheel, tests of the wheel, and the runner into a folder.
-fn pack(project: &Project) -> Outcome<PathBuf> {
+fn pack(project: &Project) -> Result<PathBuf> {
     let shell = project.shell();
     let folder = project.target().join(FOLDER);
     shell.remove_path(&folder)?;
@@ -85,14 +85,14 @@ fn pack(project: &Project) -> Outcome<PathBuf> {
 }
 
 /// Puts what providers need beside CuPy and PyTorch into a folder: a machine with these libraries may lack it.
-pub(super) fn download_providers(project: &Project, folder: &Path) -> Outcome<()> {
+pub(super) fn download_providers(project: &Project, folder: &Path) -> Result<()> {
     let venv = Venv::ensure(project, "venv-cuda")?;
     let download = venv.python().args(["-m", "pip", "download", "-q", "--no-deps", ARRAY_API_COMPAT, "-d"]);
     quietly(download.arg(folder)).map(drop)
 }
 
 /// Copies parts of the checkout to the places in a folder that they have in the checkout, without what Python has compiled there.
-pub(super) fn copy_parts(project: &Project, folder: &Path, parts: &[&str]) -> Outcome<()> {
+pub(super) fn copy_parts(project: &Project, folder: &Path, parts: &[&str]) -> Result<()> {
     let shell = project.shell();
     for part in parts {
         let (from, to) = (project.root().join(part), folder.join(part));
@@ -104,7 +104,7 @@ pub(super) fn copy_parts(project: &Project, folder: &Path, parts: &[&str]) -> Ou
 }
 
 /// The test programs of the libraries, built without symbols, which would be most of their size.
-fn test_programs(project: &Project) -> Outcome<Vec<PathBuf>> {
+fn test_programs(project: &Project) -> Result<Vec<PathBuf>> {
     const KEY: &str = "\"executable\":\"";
     let build = project.cargo().args(["test", "--no-run", "--locked", "--message-format", "json"]);
     let build = build
@@ -118,7 +118,7 @@ fn test_programs(project: &Project) -> Outcome<Vec<PathBuf>> {
     };
     let programs: Vec<_> = messages.lines().filter_map(executable).collect();
     if programs.is_empty() {
-        return Err(Failure::new("cargo built no test program"));
+        return Err(Error::msg("cargo built no test program"));
     }
     Ok(programs)
 }

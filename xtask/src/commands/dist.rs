@@ -1,12 +1,13 @@
 //! `cargo xtask dist`: the wheel as it would be published, checked.
 
-use crate::failure::{Failure, Outcome};
+use anyhow::{Error, Result};
+
 use crate::project::Project;
 use crate::report::say;
 use crate::wheel::{self, Contents};
 
 /// Builds the wheel, prints its contents, and fails if a check of it fails.
-pub(crate) fn run(project: &Project) -> Outcome<()> {
+pub(crate) fn run(project: &Project) -> Result<()> {
     let path = wheel::build(project)?;
     let contents = Contents::read(project, &path)?;
     say(&contents.table());
@@ -15,5 +16,5 @@ pub(crate) fn run(project: &Project) -> Outcome<()> {
         say(&format!("{} is good", path.display()));
         return Ok(());
     }
-    Err(Failure::new(format!("{} is not good:\n- {}", path.display(), problems.join("\n- "))))
+    Err(Error::msg(format!("{} is not good:\n- {}", path.display(), problems.join("\n- "))))
 }

@@ -3,7 +3,8 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-use crate::failure::Outcome;
+use anyhow::Result;
+
 use crate::project::{Project, openly, quietly};
 use crate::python::Venv;
 use crate::report::say;
@@ -33,7 +34,7 @@ struct Installation {
 }
 
 impl Installation {
-    fn ask(project: &Project, python: &Path, why: &'static str) -> Outcome<Self> {
+    fn ask(project: &Project, python: &Path, why: &'static str) -> Result<Self> {
         let answer = quietly(project.command(python).args(["-I", "-c", QUESTION]))?;
         let mut lines = answer.lines();
         let mut next = || lines.next().unwrap_or_default().to_owned();
@@ -49,7 +50,7 @@ impl Installation {
 /// Asks the library twice: from a Rust program, and from Python in the active venv and in each venv that has the wheel.
 ///
 /// A machine without SYCL is a finding, not a failure of this command.
-pub(crate) fn run(project: &Project) -> Outcome<()> {
+pub(crate) fn run(project: &Project) -> Result<()> {
     let active = active(project, env::var_os("VIRTUAL_ENV").map(PathBuf::from));
     let mut installations = Vec::new();
     for (name, why) in [("venv", "made by `cargo xtask test`"), ("venv-demo", "made by `cargo xtask demo`")] {
@@ -81,7 +82,7 @@ pub(crate) fn run(project: &Project) -> Outcome<()> {
 }
 
 /// The Python that the caller's shell would start: the one of the active venv, else the first one on PATH.
-fn active(project: &Project, virtual_env: Option<PathBuf>) -> Outcome<Installation> {
+fn active(project: &Project, virtual_env: Option<PathBuf>) -> Result<Installation> {
     match virtual_env.filter(|dir| !dir.as_os_str().is_empty()) {
         Some(dir) => {
             Installation::ask(project, &dir.join("bin").join("python"), "active: VIRTUAL_ENV names it")
@@ -94,7 +95,7 @@ fn active(project: &Project, virtual_env: Option<PathBuf>) -> Outcome<Installati
     }
 }
 
-fn rust(project: &Project, venv: Option<&Installation>) -> Outcome<()> {
+fn rust(project: &Project, venv: Option<&Installation>) -> Result<()> {
     let cargo = |verb| project.cargo().args([verb, "--quiet", "-p", "sycl-sys", "--example", "locate"]);
     quietly(cargo("build"))?;
     let locate = cargo("run").quiet().ignore_status();

@@ -2,13 +2,14 @@
 
 use std::path::{Path, absolute};
 
-use crate::failure::{Failure, Outcome};
+use anyhow::{Error, Result};
+
 use crate::project::{Project, openly, quietly};
 
 /// Runs the comparison that `sycl-sys` has as an example. It fails if the table does not fit.
-pub(crate) fn run(project: &Project, path: &Path) -> Outcome<()> {
+pub(crate) fn run(project: &Project, path: &Path) -> Result<()> {
     let cargo = |verb| project.cargo().args([verb, "--quiet", "-p", "sycl-sys", "--example", "interface"]);
     quietly(cargo("build"))?;
-    let path = absolute(path).map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
+    let path = absolute(path).map_err(|error| Error::msg(format!("{}: {error}", path.display())))?;
     openly(cargo("run").arg("--").arg(path))
 }

@@ -3,9 +3,10 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
+use anyhow::{Error, Result};
+
 use super::probe::{Answer, OLDEST, SCRIPT, series};
 use super::{Project, probe};
-use crate::failure::{Failure, Outcome};
 
 /// Names tried on PATH, in this order.
 const NAMES: [&str; 6] = ["python3", "python", "python3.14", "python3.13", "python3.12", "python3.11"];
@@ -24,7 +25,7 @@ impl Interpreter {
     ///
     /// # Errors
     /// No candidate fits. The text lists each candidate with the reason, and a remedy.
-    pub(crate) fn find(project: &Project, wanted: Option<&Path>) -> Outcome<Self> {
+    pub(crate) fn find(project: &Project, wanted: Option<&Path>) -> Result<Self> {
         let candidates: Vec<&Path> = match wanted {
             Some(path) => vec![path],
             None => NAMES.iter().map(Path::new).collect(),
@@ -41,7 +42,7 @@ impl Interpreter {
                 Err(reason) => misfits.push((candidate, reason)),
             }
         }
-        Err(Failure::new(advice(&misfits)))
+        Err(Error::msg(advice(&misfits)))
     }
 
     /// The first fitting interpreter of each other series, on PATH or from pyenv, or the reason why there is none.

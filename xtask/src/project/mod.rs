@@ -9,11 +9,11 @@ use std::cell::OnceCell;
 use std::env;
 use std::path::{Path, PathBuf};
 
+use anyhow::{Error, Result};
 use xshell::{Cmd, Shell};
 
 pub(crate) use self::find::Interpreter;
 pub(crate) use self::run::{openly, openly_for_long, quietly};
-use crate::failure::{Failure, Outcome};
 
 /// Paths of the checkout and the way to run commands in it.
 pub(crate) struct Project {
@@ -27,12 +27,12 @@ pub(crate) struct Project {
 
 impl Project {
     /// Finds the checkout that this program was built from.
-    pub(crate) fn open(wanted_python: Option<PathBuf>) -> Outcome<Self> {
+    pub(crate) fn open(wanted_python: Option<PathBuf>) -> Result<Self> {
         let manifest_dir = env::var_os("CARGO_MANIFEST_DIR")
             .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
         let root = manifest_dir
             .parent()
-            .ok_or_else(|| Failure::new(format!("{} has no parent", manifest_dir.display())))?
+            .ok_or_else(|| Error::msg(format!("{} has no parent", manifest_dir.display())))?
             .to_owned();
         let shell = Shell::new()?;
         let here = shell.current_dir();
@@ -47,7 +47,7 @@ impl Project {
     }
 
     /// The same checkout and Python for another thread.
-    pub(crate) fn again(&self) -> Outcome<Self> {
+    pub(crate) fn again(&self) -> Result<Self> {
         Self::open(self.wanted_python.clone())
     }
 
@@ -67,7 +67,7 @@ impl Project {
     }
 
     /// The Python this run uses; looked for at the first call.
-    pub(crate) fn interpreter(&self) -> Outcome<&Interpreter> {
+    pub(crate) fn interpreter(&self) -> Result<&Interpreter> {
         if let Some(found) = self.interpreter.get() {
             return Ok(found);
         }
@@ -99,7 +99,7 @@ impl Project {
     }
 
     /// Cargo for builds that contain usm-python: PyO3 looks at the Python that we found.
-    pub(crate) fn cargo_with_python(&self) -> Outcome<Cmd<'_>> {
+    pub(crate) fn cargo_with_python(&self) -> Result<Cmd<'_>> {
         let python = self.interpreter()?.executable();
         Ok(self.cargo().env("PYO3_PYTHON", python))
     }

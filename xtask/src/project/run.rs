@@ -6,9 +6,9 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use anyhow::{Error, Result};
 use xshell::Cmd;
 
-use crate::failure::{Failure, Outcome};
 use crate::report::say;
 
 /// The longest run of a command. Each test has a shorter limit of its own; this one is for what hangs outside of a test.
@@ -19,7 +19,7 @@ const CAMPAIGN_LIMIT: Duration = Duration::from_secs(24 * 60 * 60);
 const SIGN_OF_LIFE: Duration = Duration::from_secs(60);
 
 /// Runs a command and shows its output only when it fails. After an hour the command is ended, which is a failure.
-pub(crate) fn quietly(command: Cmd<'_>) -> Outcome<String> {
+pub(crate) fn quietly(command: Cmd<'_>) -> Result<String> {
     let line = command.to_string();
     let mut command = Command::from(command);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -29,32 +29,32 @@ pub(crate) fn quietly(command: Cmd<'_>) -> Outcome<String> {
         return Ok(stdout);
     }
     let stderr = String::from_utf8_lossy(&output.stderr);
-    Err(Failure::new(format!("this command failed ({}):\n$ {line}\n{stdout}{stderr}", output.status)))
+    Err(Error::msg(format!("this command failed ({}):\n$ {line}\n{stdout}{stderr}", output.status)))
 }
 
 /// Runs a command whose output is worth seeing while it runs. After an hour the command is ended, which is a failure.
-pub(crate) fn openly(command: Cmd<'_>) -> Outcome<()> {
+pub(crate) fn openly(command: Cmd<'_>) -> Result<()> {
     openly_within(command, LIMIT)
 }
 
 /// As [`openly`], for a campaign: a day.
-pub(crate) fn openly_for_long(command: Cmd<'_>) -> Outcome<()> {
+pub(crate) fn openly_for_long(command: Cmd<'_>) -> Result<()> {
     openly_within(command, CAMPAIGN_LIMIT)
 }
 
-fn openly_within(command: Cmd<'_>, limit: Duration) -> Outcome<()> {
+fn openly_within(command: Cmd<'_>, limit: Duration) -> Result<()> {
     let line = command.to_string();
     let status = finish(Command::from(command), &line, limit)?.status;
     if status.success() {
         Ok(())
     } else {
-        Err(Failure::new(format!("this command failed ({status}):\n$ {line}")))
+        Err(Error::msg(format!("this command failed ({status}):\n$ {line}")))
     }
 }
 
 /// Waits for a command, with a sign of life each minute, and ends it at the limit.
-fn finish(mut command: Command, line: &str, limit: Duration) -> Outcome<Output> {
-    let failed = |error| Failure::new(format!("cannot run `{line}`: {error}"));
+fn finish(mut command: Command, line: &str, limit: Duration) -> Result<Output> {
+    let failed = |error| Error::msg(format!("cannot run `{line}`: {error}"));
     // Nothing asks, also not where this runs in the background of a shell.
     let child = command.stdin(Stdio::null()).spawn().map_err(failed)?;
     let (process, start) = (child.id(), Instant::now());
@@ -70,7 +70,7 @@ fn finish(mut command: Command, line: &str, limit: Duration) -> Outcome<Output> 
             Err(_) => {
                 kill(&descendants(process));
                 let minutes = limit.as_secs() / 60;
-                return Err(Failure::new(format!("this command was ended after {minutes} min:\n$ {line}")));
+                return Err(Error::msg(format!("this command was ended after {minutes} min:\n$ {line}")));
             }
         }
     }

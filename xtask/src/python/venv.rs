@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use anyhow::Result;
 use xshell::Cmd;
 
-use crate::failure::Outcome;
 use crate::project::{Interpreter, Project, quietly};
 use crate::report::say;
 
@@ -35,12 +35,12 @@ pub(crate) struct Venv<'p> {
 
 impl<'p> Venv<'p> {
     /// The venv `target/<name>`, made from the Python of this run unless it is there already.
-    pub(crate) fn ensure(project: &'p Project, name: &str) -> Outcome<Self> {
+    pub(crate) fn ensure(project: &'p Project, name: &str) -> Result<Self> {
         Self::ensure_of(project, name, project.interpreter()?)
     }
 
     /// As [`Venv::ensure`], made from another Python.
-    pub(crate) fn ensure_of(project: &'p Project, name: &str, interpreter: &Interpreter) -> Outcome<Self> {
+    pub(crate) fn ensure_of(project: &'p Project, name: &str, interpreter: &Interpreter) -> Result<Self> {
         let venv = Self { project, dir: project.target().join(name) };
         // With its own path in it, because a moved venv has programs that point to the old place.
         let origin = format!("{}\n{}\n", interpreter.identity(), venv.dir.display());
@@ -86,12 +86,12 @@ impl<'p> Venv<'p> {
     }
 
     /// Installs the missing ones of `requirements`. Does not start pip if none is missing.
-    pub(crate) fn require(&self, requirements: &[&str]) -> Outcome<()> {
+    pub(crate) fn require(&self, requirements: &[&str]) -> Result<()> {
         self.require_with(requirements, &[])
     }
 
     /// As [`Venv::require`], from wheels only; false where there is none for this Python.
-    pub(crate) fn require_wheels(&self, requirements: &[&str]) -> Outcome<bool> {
+    pub(crate) fn require_wheels(&self, requirements: &[&str]) -> Result<bool> {
         match self.require_with(requirements, &["--only-binary=:all:"]) {
             Ok(()) => Ok(true),
             Err(failure) if failure.to_string().contains("No matching distribution found") => Ok(false),
@@ -99,7 +99,7 @@ impl<'p> Venv<'p> {
         }
     }
 
-    fn require_with(&self, requirements: &[&str], options: &[&str]) -> Outcome<()> {
+    fn require_with(&self, requirements: &[&str], options: &[&str]) -> Result<()> {
         let record = self.note(RECORD);
         if is_satisfied(&record, requirements, &self.installed()?) {
             return Ok(());
@@ -114,7 +114,7 @@ impl<'p> Venv<'p> {
     }
 
     /// Installs the wheel unless exactly this one is installed.
-    pub(crate) fn install_wheel(&self, wheel: &Path) -> Outcome<()> {
+    pub(crate) fn install_wheel(&self, wheel: &Path) -> Result<()> {
         let shell = self.project.shell();
         let copy = self.dir.join(WHEEL);
         let new = shell.read_binary_file(wheel)?;
@@ -128,7 +128,7 @@ impl<'p> Venv<'p> {
     }
 
     /// Installs a wheel of ours in place of any installed version.
-    pub(crate) fn install_other_wheel(&self, wheel: &Path) -> Outcome<()> {
+    pub(crate) fn install_other_wheel(&self, wheel: &Path) -> Result<()> {
         quietly(self.pip_install().args(["--force-reinstall", "--no-deps"]).arg(wheel)).map(drop)
     }
 
@@ -137,7 +137,7 @@ impl<'p> Venv<'p> {
         self.python().args(pip)
     }
 
-    fn installed(&self) -> Outcome<String> {
+    fn installed(&self) -> Result<String> {
         quietly(self.python().args(["-I", "-c", LIST]))
     }
 

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::failure::{Failure, Outcome};
+use anyhow::{Error, Result};
+
 use crate::project::{Project, quietly};
 use crate::python::{MAKE, Venv};
 
@@ -16,22 +17,22 @@ const EXTENSION_MANIFEST: &str = "examples/pyext/Cargo.toml";
 const SOURCE_DATE_EPOCH: &str = "315532800";
 
 /// Builds `target/wheels/usm-….whl`, the only file there afterwards, and returns its path.
-pub(crate) fn build(project: &Project) -> Outcome<PathBuf> {
+pub(crate) fn build(project: &Project) -> Result<PathBuf> {
     maturin(project, MANIFEST, "wheels", &["--profile", "wheel", "--compression-level", "9"])
 }
 
 /// Builds the same for tests: in a third of the time, with a larger and slower library.
-pub(crate) fn build_quick(project: &Project) -> Outcome<PathBuf> {
+pub(crate) fn build_quick(project: &Project) -> Result<PathBuf> {
     maturin(project, MANIFEST, "wheels-quick", &["--profile", "quick", "--compression-level", "1"])
 }
 
 /// Builds the wheel of the example of an extension, for tests. With the features of our wheel, it needs none of our crates once more.
-pub(crate) fn build_extension(project: &Project) -> Outcome<PathBuf> {
+pub(crate) fn build_extension(project: &Project) -> Result<PathBuf> {
     let options = ["--profile", "quick", "--compression-level", "1", "--features", "usm-python/svg"];
     maturin(project, EXTENSION_MANIFEST, "wheels-pyext", &options)
 }
 
-fn maturin(project: &Project, manifest: &str, folder: &str, options: &[&str]) -> Outcome<PathBuf> {
+fn maturin(project: &Project, manifest: &str, folder: &str, options: &[&str]) -> Result<PathBuf> {
     let tools = Venv::ensure(project, "venv-tools")?;
     tools.require(MAKE)?;
     let shell = project.shell();
@@ -52,7 +53,7 @@ fn maturin(project: &Project, manifest: &str, folder: &str, options: &[&str]) ->
     quietly(maturin)?;
     match &shell.read_dir(&folder)?[..] {
         [wheel] => Ok(wheel.clone()),
-        files => Err(Failure::new(format!(
+        files => Err(Error::msg(format!(
             "maturin left {} files in {} in place of one wheel",
             files.len(),
             folder.display()

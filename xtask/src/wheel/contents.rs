@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use crate::failure::{Failure, Outcome};
+use anyhow::{Error, Result};
+
 use crate::project::{Project, quietly};
 
 /// The most that a wheel may weigh, in bytes.
@@ -44,13 +45,13 @@ pub(crate) struct Contents {
 
 impl Contents {
     /// Reads a wheel with Python's zip module.
-    pub(crate) fn read(project: &Project, wheel: &Path) -> Outcome<Self> {
+    pub(crate) fn read(project: &Project, wheel: &Path) -> Result<Self> {
         let python = project.command(project.interpreter()?.executable());
         let listing = quietly(python.args(["-I", "-c", LIST]).arg(wheel))?;
         let wheel_bytes = project.shell().read_binary_file(wheel)?.len() as u64;
         let file_name = wheel.file_name().unwrap_or_default().to_string_lossy();
         Self::parse(&file_name, wheel_bytes, &listing)
-            .ok_or_else(|| Failure::new(format!("cannot list {}", wheel.display())))
+            .ok_or_else(|| Error::msg(format!("cannot list {}", wheel.display())))
     }
 
     fn parse(file_name: &str, wheel_bytes: u64, listing: &str) -> Option<Self> {

@@ -6,7 +6,8 @@ mod strip;
 
 use std::path::Path;
 
-use crate::failure::{Failure, Outcome};
+use anyhow::{Error, Result};
+
 use crate::project::{Project, openly, quietly};
 use crate::python::{KERNELS, Venv};
 use crate::report::say;
@@ -22,15 +23,13 @@ const MODULES: &str = "crates/usm-array/kernels/modules";
 
 /// Builds all modules under `target/`, validates them, and writes them to [`MODULES`] with the hashes of their sources. One wrong module
 /// prevents all writes.
-pub(crate) fn run(project: &Project) -> Outcome<()> {
+pub(crate) fn run(project: &Project) -> Result<()> {
     let shell = project.shell();
     let (sources, modules) = (project.root().join(SOURCES), project.root().join(MODULES));
     let tools = Venv::ensure(project, "venv-kernels")?;
     tools.require(&KERNELS).map_err(|failure| {
         let wanted = KERNELS.join(", ");
-        Failure::new(format!(
-            "the kernels need the clang of {wanted}, which pip could not install:\n{failure}"
-        ))
+        Error::msg(format!("the kernels need the clang of {wanted}, which pip could not install:\n{failure}"))
     })?;
     let built = project.target().join("kernels");
     shell.remove_path(&built)?;
@@ -45,7 +44,7 @@ pub(crate) fn run(project: &Project) -> Outcome<()> {
                 Form::Spirv => strip::spirv(&shell.read_binary_file(&file)?),
                 Form::Ptx => Some(strip::ptx(&shell.read_file(&file)?).into_bytes()),
             };
-            let stripped = stripped.ok_or_else(|| Failure::new(format!("no module: {}", file.display())))?;
+            let stripped = stripped.ok_or_else(|| Error::msg(format!("no module: {}", file.display())))?;
             shell.write_file(&file, stripped)?;
         }
     }
@@ -59,7 +58,7 @@ pub(crate) fn run(project: &Project) -> Outcome<()> {
         shell.copy_file(built.join(&file), modules.join(&file))?;
     }
     let manifest = Manifest::of(&sources, &modules);
-    let manifest = manifest.map_err(|error| Failure::new(format!("{MODULES}: {error}")))?;
+    let manifest = manifest.map_err(|error| Error::msg(format!("{MODULES}: {error}")))?;
     shell.write_file(modules.join(MANIFEST), manifest.text(validated))?;
     say(&manifest.summary());
     Ok(())
@@ -67,7 +66,7 @@ pub(crate) fn run(project: &Project) -> Outcome<()> {
 
 /// Runs the validator of SPIRV-Tools, which no Python package has; false without it. The test of the committed modules does not
 /// accept that.
-fn validate(project: &Project, built: &Path) -> Outcome<bool> {
+fn validate(project: &Project, built: &Path) -> Result<bool> {
     let validator = "spirv-val";
     if project.command(validator).arg("--version").quiet().ignore_stdout().ignore_stderr().run().is_err() {
         say(

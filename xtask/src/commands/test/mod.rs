@@ -14,9 +14,10 @@ pub(in crate::commands) mod rust;
 use std::path::PathBuf;
 use std::thread::{self, ScopedJoinHandle};
 
+use anyhow::{Error, Result};
+
 use self::python::{EXTENSION_TESTS, Tests, WHEEL_TESTS};
 use super::demo::EXAMPLE;
-use crate::failure::{Failure, Outcome};
 use crate::project::{Project, quietly};
 use crate::python::{HEAVY_PEERS, NVRTC, PEERS, PYTEST, SYCL, TYPES, Venv};
 use crate::report::{Steps, say};
@@ -72,13 +73,13 @@ struct Wheels {
 }
 
 impl Wheels {
-    fn build(project: &Project) -> Outcome<Self> {
+    fn build(project: &Project) -> Result<Self> {
         Ok(Self { usm: wheel::build_quick(project)?, extension: wheel::build_extension(project)? })
     }
 }
 
 /// Runs the tests of some crates, or of all, and prints the table of steps.
-pub(crate) fn run(project: &Project, peers: Peers, packages: &[String]) -> Outcome<()> {
+pub(crate) fn run(project: &Project, peers: Peers, packages: &[String]) -> Result<()> {
     let mut steps = Steps::default();
     let outcome = match packages {
         [] => all(project, peers, &mut steps),
@@ -88,7 +89,7 @@ pub(crate) fn run(project: &Project, peers: Peers, packages: &[String]) -> Outco
 }
 
 /// Runs all tests as steps of a bigger command. They stop at the first step that fails.
-pub(super) fn all(project: &Project, peers: Peers, steps: &mut Steps) -> Outcome<()> {
+pub(super) fn all(project: &Project, peers: Peers, steps: &mut Steps) -> Result<()> {
     let [for_venvs, for_wheel] = [project.again()?, project.again()?];
     // The packages come over the network while the compiler has the cores, and two builds fill the gaps of each other.
     let wheels = thread::scope(|scope| {
@@ -109,12 +110,12 @@ pub(super) fn all(project: &Project, peers: Peers, steps: &mut Steps) -> Outcome
 }
 
 /// The outcome of a thread's work.
-pub(super) fn joined<T>(thread: ScopedJoinHandle<'_, Outcome<T>>) -> Outcome<T> {
-    thread.join().map_err(|_| Failure::new("a thread of this command panicked"))?
+pub(super) fn joined<T>(thread: ScopedJoinHandle<'_, Result<T>>) -> Result<T> {
+    thread.join().map_err(|_| Error::msg("a thread of this command panicked"))?
 }
 
 /// Runs the tests of some crates as steps.
-fn some(project: &Project, peers: Peers, packages: &[String], steps: &mut Steps) -> Outcome<()> {
+fn some(project: &Project, peers: Peers, packages: &[String], steps: &mut Steps) -> Result<()> {
     steps.step("packages for Python", || prepare(project, peers))?;
     let (sycl, bare) = venvs_of(project)?;
     for package in packages {
@@ -132,14 +133,14 @@ fn some(project: &Project, peers: Peers, packages: &[String], steps: &mut Steps)
 }
 
 /// Makes and fills the venvs.
-pub(super) fn prepare(project: &Project, peers: Peers) -> Outcome<()> {
+pub(super) fn prepare(project: &Project, peers: Peers) -> Result<()> {
     let sycl = Venv::ensure(project, "venv")?;
     sycl.require(&[&[PYTEST, TYPES, SYCL, NVRTC], peers.requirements()].concat().concat())?;
     Venv::ensure(project, "venv-bare")?.require(PYTEST)
 }
 
 /// The venvs with SYCL and without, in this order.
-fn venvs_of(project: &Project) -> Outcome<(Venv<'_>, Venv<'_>)> {
+fn venvs_of(project: &Project) -> Result<(Venv<'_>, Venv<'_>)> {
     Ok((Venv::ensure(project, "venv")?, Venv::ensure(project, "venv-bare")?))
 }
 
@@ -150,7 +151,7 @@ fn wheel_tests(
     wheels: &Wheels,
     venvs: [&Venv<'_>; 2],
     steps: &mut Steps,
-) -> Outcome<()> {
+) -> Result<()> {
     let [sycl, bare] = venvs;
     steps.step("installation of the wheels", || {
         for venv in venvs {

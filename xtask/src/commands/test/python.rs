@@ -3,11 +3,11 @@
 use std::num::NonZero;
 use std::thread::available_parallelism;
 
+use anyhow::Result;
 use xshell::Cmd;
 
 use super::Peers;
 use super::rust::{DRIVER, stand_in};
-use crate::failure::Outcome;
 use crate::project::{Project, openly, openly_for_long};
 use crate::python::Venv;
 
@@ -96,16 +96,16 @@ impl<'p> Tests<'p> {
     }
 
     /// Runs it in an empty folder, so that only the installed wheel can be imported.
-    pub(in crate::commands) fn run(self) -> Outcome<()> {
+    pub(in crate::commands) fn run(self) -> Result<()> {
         self.run_by(openly)
     }
 
     /// As [`run`](Self::run), for a campaign.
-    pub(in crate::commands) fn run_for_long(self) -> Outcome<()> {
+    pub(in crate::commands) fn run_for_long(self) -> Result<()> {
         self.run_by(openly_for_long)
     }
 
-    fn run_by(self, run: fn(Cmd<'_>) -> Outcome<()>) -> Outcome<()> {
+    fn run_by(self, run: fn(Cmd<'_>) -> Result<()>) -> Result<()> {
         let shell = self.project.shell();
         let folder = shell.create_dir(self.project.target().join("elsewhere"))?;
         let _back_at_the_end = shell.push_dir(folder);

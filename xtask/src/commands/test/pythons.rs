@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use anyhow::Result;
+
 use super::python::{Tests, WHEEL_TESTS};
-use crate::failure::Outcome;
 use crate::project::Project;
 use crate::python::{PYTEST, SYCL, Venv};
 use crate::report::{Steps, say};
@@ -40,7 +41,7 @@ fn core<'p>(project: &'p Project, venv: &Venv<'p>) -> Tests<'p> {
 
 /// The same wheel on each other Python that is found; with SYCL, which takes gigabytes of disk, on the newest one that there are wheels
 /// for.
-pub(in crate::commands) fn all(project: &Project, wheel: &Path, steps: &mut Steps) -> Outcome<()> {
+pub(in crate::commands) fn all(project: &Project, wheel: &Path, steps: &mut Steps) -> Result<()> {
     let mut is_done_with_sycl = false;
     for (series, found) in project.interpreter()?.of_other_series(project).into_iter().rev() {
         let python = match found {

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
+use anyhow::Result;
 use xshell::Cmd;
 
-use crate::failure::Outcome;
 use crate::project::{Project, openly, quietly};
 use crate::python::Venv;
 
@@ -33,7 +33,7 @@ const OPTIMIZED: &str = "profile.dev.opt-level=1";
 const PROGRAM_LIMIT: (&str, &str) = ("USM_TEST_LIMIT_S", "1200");
 
 /// Builds all tests.
-pub(super) fn build(project: &Project) -> Outcome<()> {
+pub(super) fn build(project: &Project) -> Result<()> {
     openly(runner(project).args(TESTED.split(' ')).arg("--no-run"))
 }
 
@@ -42,13 +42,13 @@ pub(in crate::commands) fn tests(
     project: &Project,
     venv: &Venv<'_>,
     variables: &[(&str, &str)],
-) -> Outcome<()> {
+) -> Result<()> {
     let tests = with_devices(project, runner(project).args(TESTED.split(' ')), venv);
     openly(variables.iter().fold(tests, |tests, (name, value)| tests.env(name, value)))
 }
 
 /// Runs the tests of one crate.
-pub(super) fn tests_of(project: &Project, venv: &Venv<'_>, package: &str) -> Outcome<()> {
+pub(super) fn tests_of(project: &Project, venv: &Venv<'_>, package: &str) -> Result<()> {
     build_stand_in(project)?;
     let (name, value) = SCALAR_KERNELS;
     openly(with_devices(project, of_package(runner(project), package), venv).env(name, value))
@@ -63,7 +63,7 @@ fn of_package<'p>(command: Cmd<'p>, package: &str) -> Cmd<'p> {
 }
 
 /// Runs the doctests of one crate, or of all.
-pub(super) fn doctests(project: &Project, venv: &Venv<'_>, package: Option<&str>) -> Outcome<()> {
+pub(super) fn doctests(project: &Project, venv: &Venv<'_>, package: Option<&str>) -> Result<()> {
     let doctests = project.cargo().args(["test", "--quiet", "--locked", "--doc"]);
     let doctests = match package {
         // The model has files of usm-memory, whose examples are tested there.
@@ -98,7 +98,7 @@ fn with_devices<'p>(project: &Project, tests: Cmd<'p>, venv: &Venv<'_>) -> Cmd<'
 }
 
 /// Builds the stand-in of the CUDA driver alone. Its unit tests would not do: they are a program and leave out the library.
-pub(super) fn build_stand_in(project: &Project) -> Outcome<()> {
+pub(super) fn build_stand_in(project: &Project) -> Result<()> {
     quietly(project.cargo().args(["build", "--locked", "--package", "cuda-loopback"])).map(drop)
 }
 

@@ -1,9 +1,10 @@
 //! Parts with many random cases: properties, forks, drops, orders of imports.
 
+use anyhow::Result;
+
 use super::Options;
 use crate::commands::test::python::{Tests, WHEEL_TESTS};
 use crate::commands::test::rust::require_sycl;
-use crate::failure::Outcome;
 use crate::project::{Project, openly_for_long};
 use crate::python::{PEERS, PYTEST, SYCL, Venv};
 use crate::report::Steps;
@@ -15,7 +16,7 @@ const FORKS: (&str, &str) = ("USM_TEST_FORKS", "1000");
 const DROPS: (&str, &str) = ("USM_TEST_DROPS", "100000");
 
 /// The tests of usm-array, optimized, on the host backend and on a SYCL device.
-pub(super) fn properties(project: &Project, options: &Options, steps: &mut Steps) -> Outcome<()> {
+pub(super) fn properties(project: &Project, options: &Options, steps: &mut Steps) -> Result<()> {
     steps.step("properties of usm-array", || {
         let venv = venv(project)?;
         let tests = ["test", "--release", "--locked", "-p", "usm-array", "--features", "ndarray,svg"];
@@ -28,7 +29,7 @@ pub(super) fn properties(project: &Project, options: &Options, steps: &mut Steps
 }
 
 /// The tests of the wheel that make random examples.
-pub(super) fn examples(project: &Project, _: &Options, steps: &mut Steps) -> Outcome<()> {
+pub(super) fn examples(project: &Project, _: &Options, steps: &mut Steps) -> Result<()> {
     steps.step("random examples of the wheel", || {
         let venv = with_wheel(project)?;
         let tests = wheel_tests(project, &venv).args(&["-m", "hypothesis"]).args(&NO_LIMIT);
@@ -37,7 +38,7 @@ pub(super) fn examples(project: &Project, _: &Options, steps: &mut Steps) -> Out
 }
 
 /// The tests of forked children.
-pub(super) fn forks(project: &Project, _: &Options, steps: &mut Steps) -> Outcome<()> {
+pub(super) fn forks(project: &Project, _: &Options, steps: &mut Steps) -> Result<()> {
     steps.step("forks in Rust", || {
         let crates = ["-p", "usm-core", "-p", "usm-memory", "-p", "usm-array"];
         let tests = project.cargo().args(["test", "--locked"]).args(crates);
@@ -52,7 +53,7 @@ pub(super) fn forks(project: &Project, _: &Options, steps: &mut Steps) -> Outcom
 }
 
 /// The tests of random drops, and of memory that is dropped after a submit, on a SYCL device, with queues for all device memory and without.
-pub(super) fn drops(project: &Project, _: &Options, steps: &mut Steps) -> Outcome<()> {
+pub(super) fn drops(project: &Project, _: &Options, steps: &mut Steps) -> Result<()> {
     for strict in ["0", "1"] {
         steps.step(&format!("drops in Rust, USM_STRICT_DEVICE={strict}"), || {
             let venv = venv(project)?;
@@ -71,7 +72,7 @@ pub(super) fn drops(project: &Project, _: &Options, steps: &mut Steps) -> Outcom
 }
 
 /// Each order of imports, in a process of its own.
-pub(super) fn imports(project: &Project, _: &Options, steps: &mut Steps) -> Outcome<()> {
+pub(super) fn imports(project: &Project, _: &Options, steps: &mut Steps) -> Result<()> {
     steps.step("orders of imports", || {
         let venv = with_wheel(project)?;
         let tests = wheel_tests(project, &venv).args(&["-k", "test_import_order"]).args(&NO_LIMIT);
@@ -82,13 +83,13 @@ pub(super) fn imports(project: &Project, _: &Options, steps: &mut Steps) -> Outc
 /// Takes away the limit of a test, for those whose length a variable decides.
 const NO_LIMIT: [&str; 2] = ["-o", "faulthandler_timeout=0"];
 
-fn venv(project: &Project) -> Outcome<Venv<'_>> {
+fn venv(project: &Project) -> Result<Venv<'_>> {
     let venv = Venv::ensure(project, "venv")?;
     venv.require(&[PYTEST, SYCL, PEERS].concat())?;
     Ok(venv)
 }
 
-fn with_wheel(project: &Project) -> Outcome<Venv<'_>> {
+fn with_wheel(project: &Project) -> Result<Venv<'_>> {
     let venv = venv(project)?;
     venv.install_wheel(&wheel::build_quick(project)?)?;
     Ok(venv)

@@ -1,10 +1,11 @@
 //! Parts with the tests of the gate in other settings: features, devices, interpreters, peers.
 
+use anyhow::{Error, Result};
+
 use super::Options;
 use crate::commands::dist;
 use crate::commands::test::python::{Tests, WHEEL_TESTS};
 use crate::commands::test::{Peers, pythons, rust};
-use crate::failure::{Failure, Outcome};
 use crate::project::{Project, openly};
 use crate::python::{ARRAY_API_SUITE, HEAVY_PEERS, NVRTC, PEERS, PYTEST, SYCL, TYPES, Venv};
 use crate::report::Steps;
@@ -20,7 +21,7 @@ const STRICT: (&str, &str) = ("USM_STRICT_DEVICE", "1");
 /// Leaves PoCL as the only driver of OpenCL.
 const POCL: [(&str, &str); 2] = [("USM_SYCL_AUTOCONFIG", "0"), ("OCL_ICD_FILENAMES", "libpocl.so.2")];
 
-pub(super) fn features(project: &Project, _: &Options, steps: &mut Steps) -> Outcome<()> {
+pub(super) fn features(project: &Project, _: &Options, steps: &mut Steps) -> Result<()> {
     steps.step("clippy without default features", || {
         let clippy =
             project.cargo().args(["clippy", "--quiet", "--locked"]).args(WITHOUT_DEFAULTS.split(' '));
@@ -31,7 +32,7 @@ pub(super) fn features(project: &Project, _: &Options, steps: &mut Steps) -> Out
     })
 }
 
-pub(super) fn modules(project: &Project, _: &Options, steps: &mut Steps) -> Outcome<()> {
+pub(super) fn modules(project: &Project, _: &Options, steps: &mut Steps) -> Result<()> {
     steps.step("building all modules of kernels", || {
         let venv = Venv::ensure(project, "venv")?;
         venv.require(SYCL)?;
@@ -40,21 +41,21 @@ pub(super) fn modules(project: &Project, _: &Options, steps: &mut Steps) -> Outc
     })
 }
 
-pub(super) fn strict(project: &Project, _: &Options, steps: &mut Steps) -> Outcome<()> {
+pub(super) fn strict(project: &Project, _: &Options, steps: &mut Steps) -> Result<()> {
     on_other_device(project, &[STRICT], steps)
 }
 
-pub(super) fn pocl(project: &Project, _: &Options, steps: &mut Steps) -> Outcome<()> {
+pub(super) fn pocl(project: &Project, _: &Options, steps: &mut Steps) -> Result<()> {
     on_other_device(project, &POCL, steps)
 }
 
-pub(super) fn pythons(project: &Project, _: &Options, steps: &mut Steps) -> Outcome<()> {
+pub(super) fn pythons(project: &Project, _: &Options, steps: &mut Steps) -> Result<()> {
     let wheel = steps.step("wheel", || wheel::build_quick(project))?;
     pythons::all(project, &wheel, steps)
 }
 
 /// The wheel as it would be published, and the kernels that users get.
-pub(super) fn published(project: &Project, _: &Options, steps: &mut Steps) -> Outcome<()> {
+pub(super) fn published(project: &Project, _: &Options, steps: &mut Steps) -> Result<()> {
     steps.step("build and contents of the wheel", || dist::run(project))?;
     steps.step("pytest", || {
         let venv = Venv::ensure(project, "venv")?;
@@ -64,7 +65,7 @@ pub(super) fn published(project: &Project, _: &Options, steps: &mut Steps) -> Ou
     })
 }
 
-pub(super) fn peers(project: &Project, _: &Options, steps: &mut Steps) -> Outcome<()> {
+pub(super) fn peers(project: &Project, _: &Options, steps: &mut Steps) -> Result<()> {
     steps.step("pytest with all peers", || {
         let venv = Venv::ensure(project, "venv")?;
         venv.require(&[PYTEST, TYPES, SYCL, PEERS, HEAVY_PEERS].concat())?;
@@ -76,9 +77,9 @@ pub(super) fn peers(project: &Project, _: &Options, steps: &mut Steps) -> Outcom
 }
 
 /// Writes the figures to `docs/array-api.md`. No registry has the suite.
-pub(super) fn array_api(project: &Project, options: &Options, steps: &mut Steps) -> Outcome<()> {
+pub(super) fn array_api(project: &Project, options: &Options, steps: &mut Steps) -> Result<()> {
     let Some(clone) = &options.array_api else {
-        return Err(Failure::new(
+        return Err(Error::msg(
             "array-api: found no --array-api CLONE, allowed is the folder of a clone with its submodule: \
              git clone --recurse-submodules https://github.com/data-apis/array-api-tests",
         ));
@@ -99,7 +100,7 @@ pub(super) fn array_api(project: &Project, options: &Options, steps: &mut Steps)
 }
 
 /// The Rust tests and the ones of the wheel with these variables.
-fn on_other_device(project: &Project, variables: &[(&str, &str)], steps: &mut Steps) -> Outcome<()> {
+fn on_other_device(project: &Project, variables: &[(&str, &str)], steps: &mut Steps) -> Result<()> {
     let venv = Venv::ensure(project, "venv")?;
     steps.step("Rust tests", || {
         venv.require(&[PYTEST, TYPES, SYCL, PEERS].concat())?;

@@ -15,12 +15,12 @@ mod sanitize;
 
 use std::path::PathBuf;
 
+use anyhow::Result;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
 use self::record::Record;
 pub(super) use self::sanitize::miri_in_gate;
-use crate::failure::Outcome;
 use crate::project::Project;
 use crate::report::{Steps, say};
 
@@ -45,7 +45,7 @@ pub(crate) struct Options {
 struct Part {
     name: &'static str,
     checks: &'static str,
-    run: fn(&Project, &Options, &mut Steps) -> Outcome<()>,
+    run: fn(&Project, &Options, &mut Steps) -> Result<()>,
 }
 
 /// The parts, the shortest first.
@@ -120,7 +120,7 @@ const PARTS: [Part; 15] = [
 ];
 
 /// Runs parts, and writes down which of them passed.
-pub(crate) fn run(project: &Project, options: &Options) -> Outcome<()> {
+pub(crate) fn run(project: &Project, options: &Options) -> Result<()> {
     if options.list {
         PARTS.iter().for_each(|part| say(&format!("{:12} {}", part.name, part.checks)));
         return Ok(());

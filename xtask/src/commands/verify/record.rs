@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use std::thread::available_parallelism;
 use std::time::Instant;
 
+use anyhow::Result;
+
 use super::Part;
-use crate::failure::Outcome;
 use crate::project::{Project, quietly};
 
 /// The page, seen from the root.
@@ -36,7 +37,7 @@ pub(super) struct Record<'p> {
 
 impl<'p> Record<'p> {
     /// Remembers the commit, and begins to count.
-    pub(super) fn start(project: &'p Project, part: &'static str) -> Outcome<Self> {
+    pub(super) fn start(project: &'p Project, part: &'static str) -> Result<Self> {
         let commit = quietly(project.command("git").args(["rev-parse", "--short", "HEAD"]))?;
         let changes =
             quietly(project.command("git").args(["status", "--porcelain", "--", ".", ":!docs/verified.md"]))?;
@@ -45,7 +46,7 @@ impl<'p> Record<'p> {
     }
 
     /// Writes the row of the part.
-    pub(super) fn passed(&self, parts: &[Part]) -> Outcome<()> {
+    pub(super) fn passed(&self, parts: &[Part]) -> Result<()> {
         let page = self.page();
         let date = quietly(self.project.command("date").args(["--utc", "+%Y-%m-%d"]))?;
         let cores = available_parallelism().map_or(1, NonZero::get);

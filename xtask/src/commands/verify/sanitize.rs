@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
+use anyhow::{Error, Result};
 use xshell::Cmd;
 
 use super::Options;
 use crate::commands::test::rust::runner;
-use crate::failure::{Failure, Outcome};
 use crate::project::{Project, openly_for_long, quietly};
 use crate::report::{Steps, say};
 
@@ -28,12 +28,12 @@ const NOT_IN_GATE: &[&str] = &["--skip", "pools_for_which_no_number_was_left"];
 const SEEDS: &str = "-Zmiri-many-seeds=0..16";
 
 /// ThreadSanitizer over all tests of usm-memory.
-pub(super) fn threads(project: &Project, _: &Options, steps: &mut Steps) -> Outcome<()> {
+pub(super) fn threads(project: &Project, _: &Options, steps: &mut Steps) -> Result<()> {
     steps.step("ThreadSanitizer", || {
         missing_for_threads(project)?;
         let about = quietly(project.command("rustc").arg("-vV"))?;
         let host = about.lines().find_map(|line| line.strip_prefix("host: "));
-        let host = host.ok_or_else(|| Failure::new("rustc -vV names no host"))?;
+        let host = host.ok_or_else(|| Error::msg("rustc -vV names no host"))?;
         let tests = runner(project)
             .args(["-Zbuild-std", "--target", host, "-p", "usm-memory", "--lib", "--tests"])
             .args(["--no-default-features", "--features", "usm-core/testing"]);
@@ -47,23 +47,23 @@ pub(super) fn threads(project: &Project, _: &Options, steps: &mut Steps) -> Outc
 }
 
 /// The sanitizer sees only code that is compiled for it, the standard library's locks included, so that is built from its source.
-fn missing_for_threads(project: &Project) -> Outcome<()> {
+fn missing_for_threads(project: &Project) -> Result<()> {
     let sysroot = quietly(project.command("rustc").args(["--print", "sysroot"]))?;
     let source = Path::new(sysroot.trim()).join("lib/rustlib/src/rust/library/Cargo.lock");
     let what = "ThreadSanitizer needs the source of the standard library: rustup component add rust-src";
-    if source.is_file() { Ok(()) } else { Err(Failure::new(what)) }
+    if source.is_file() { Ok(()) } else { Err(Error::msg(what)) }
 }
 
 /// Miri over unit tests of usm-memory, in several orders of threads, and of the layouts of usm-array.
-pub(super) fn miri(project: &Project, _: &Options, steps: &mut Steps) -> Outcome<()> {
+pub(super) fn miri(project: &Project, _: &Options, steps: &mut Steps) -> Result<()> {
     steps.step("Miri", || {
-        missing_for_miri(project).map_or(Ok(()), |what| Err(Failure::new(what)))?;
+        missing_for_miri(project).map_or(Ok(()), |what| Err(Error::msg(what)))?;
         interpret(project, &INTERPRETED, SEEDS, openly_for_long)
     })
 }
 
 /// Miri over unit tests of usm-memory in one order of threads, for continuous integration. Where it is not installed, this says so.
-pub(in crate::commands) fn miri_in_gate(project: &Project) -> Outcome<()> {
+pub(in crate::commands) fn miri_in_gate(project: &Project) -> Result<()> {
     match missing_for_miri(project) {
         None => {
             let (package, tests, cases) = INTERPRETED[0];
@@ -88,8 +88,8 @@ fn interpret(
     project: &Project,
     runs: &[(&str, &[&str], &str)],
     seeds: &str,
-    run: fn(Cmd<'_>) -> Outcome<()>,
-) -> Outcome<()> {
+    run: fn(Cmd<'_>) -> Result<()>,
+) -> Result<()> {
     for &(package, tests, cases) in runs {
         // Addresses come from C as numbers; files and clocks of this machine are looked at. Layouts have one thread.
         let seeds = if package == "usm-memory" { seeds } else { "" };
