@@ -78,9 +78,9 @@ pub(crate) fn run(project: &Project, options: &Options) -> Result<()> {
     };
     let report = Venv::ensure(project, "venv-report")?;
     report.require(REPORT)?;
-    let mut compare = report.python().args(["-B", "-u"]).arg(project.root().join(COMPARISON));
+    let mut compare = report.python().args(["-B", "-u"]).arg(project.root.join(COMPARISON));
     let folder = if options.device.is_some() { "bench-cuda" } else { "bench" };
-    compare = compare.arg("--folder").arg(project.target().join(folder));
+    compare = compare.arg("--folder").arg(project.target.join(folder));
     let smoke = options.smoke || options.device == Some(Kind::CudaStandIn);
     let flags = [
         ("--quick", options.quick),
@@ -136,7 +136,7 @@ fn on_device(project: &Project, kind: Kind) -> Result<OnDevice> {
         Kind::CudaStandIn => Some(stand_in(project)?),
     };
     let device = OnDevice { python: venv.executable(), stand_in };
-    let look = venv.python().arg("-B").arg(project.root().join(COMPARISON)).args(["--look", "--python"]);
+    let look = venv.python().arg("-B").arg(project.root.join(COMPARISON)).args(["--look", "--python"]);
     let found = quietly(device.env(look.arg(&device.python)))?;
     say(&format!("comparing on {}", found.trim()));
     venv.require(&if kind == Kind::Cuda { CUDA_PEERS.to_vec() } else { [NUMPY, &[ML_DTYPES]].concat() })?;
@@ -145,19 +145,19 @@ fn on_device(project: &Project, kind: Kind) -> Result<OnDevice> {
 
 /// Builds the stand-in of the driver.
 fn stand_in(project: &Project) -> Result<PathBuf> {
-    openly(project.cargo().args(["build", "--quiet", "--locked", "-p", "cuda-loopback"]).quiet())?;
-    Ok(project.target().join("debug").join(STAND_IN))
+    openly(project.cargo("").args(["build", "--quiet", "--locked", "-p", "cuda-loopback"]).quiet())?;
+    Ok(project.target.join("debug").join(STAND_IN))
 }
 
 /// Leaves an archive with all that a machine with a GPU needs, next to Python, NumPy, CuPy and PyTorch.
 fn pack(project: &Project) -> Result<()> {
-    let shell = project.shell();
-    let folder = project.target().join(FOLDER);
+    let shell = &project.shell;
+    let folder = project.target.join(FOLDER);
     shell.remove_path(&folder)?;
     shell.create_dir(&folder)?;
     shell.copy_file(wheel::build(project)?, &folder)?;
     device::download_providers(project, &folder)?;
-    shell.copy_file(project.root().join(RUNNER), folder.join(RUNNER_NAME))?;
+    shell.copy_file(project.root.join(RUNNER), folder.join(RUNNER_NAME))?;
     device::copy_parts(project, &folder, &DEVICE_PARTS)?;
     device::compress(project, &folder, ARCHIVE)
 }
@@ -184,6 +184,6 @@ fn python(project: &Project, installed: Option<&Path>) -> Result<PathBuf> {
 fn rust(project: &Project) -> Result<PathBuf> {
     say("building the Rust cases");
     let build = ["build", "--release", "--quiet", "--locked", "-p", "usm-bench", "--examples"];
-    openly(project.cargo().args(build).quiet())?;
-    Ok(project.target().join(RUST))
+    openly(project.cargo("").args(build).quiet())?;
+    Ok(project.target.join(RUST))
 }

@@ -33,15 +33,15 @@ fn all(project: &Project, steps: &mut Steps) -> Result<()> {
 
 /// The checks that run no test.
 fn sources(project: &Project, steps: &mut Steps) -> Result<()> {
-    steps.step("format", || openly(project.cargo().args(["fmt", "--all", "--check"])))?;
+    steps.step("format", || openly(project.cargo("").args(["fmt", "--all", "--check"])))?;
     steps.step("Python style", || {
         let tools = Venv::ensure(project, "venv-tools")?;
         tools.require(STYLE)?;
-        openly(tools.program("ruff").args(["check", "--quiet", "--no-cache"]).arg(project.root()))?;
-        openly(tools.program("ruff").args(["format", "--quiet", "--no-cache", "--check"]).arg(project.root()))
+        openly(tools.program("ruff").args(["check", "--quiet", "--no-cache"]).arg(&project.root))?;
+        openly(tools.program("ruff").args(["format", "--quiet", "--no-cache", "--check"]).arg(&project.root))
     })?;
     steps.step("clippy", || {
-        let clippy = project.cargo_with_python()?.args(["clippy", "--quiet", "--locked"]);
+        let clippy = project.cargo_with_python("")?.args(["clippy", "--quiet", "--locked"]);
         // With the same features, what is checked here needs no check for the documentation.
         let all = ["--workspace", "--all-targets", "--features", docs::ALL_FEATURES];
         openly(clippy.args(all).args(["--", "-D", "warnings"]))

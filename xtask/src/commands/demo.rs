@@ -35,5 +35,5 @@ fn show(project: &Project, venv: &Venv<'_>, example: &str) -> Result<()> {
     say("building the wheel (the first time about a minute)");
     venv.install_wheel(&wheel::build(project)?)?;
     say(&format!("running {example}\n"));
-    openly(venv.python().arg(project.root().join(example)).quiet())
+    openly(venv.python().arg(project.root.join(example)).quiet())
 }

@@ -50,11 +50,11 @@ pub(crate) fn archive(project: &Project) -> Result<()> {
 
 /// Makes an archive of a folder, in the build directory.
 pub(super) fn compress(project: &Project, folder: &Path, archive: &str) -> Result<()> {
-    let archive = project.target().join(archive);
+    let archive = project.target.join(archive);
     // The programs have most of their bytes in common, some hundred megabytes apart.
     let xz = "xz --lzma2=preset=3,dict=512MiB";
     let tar = xshell::cmd!(
-        project.shell(),
+        project.shell,
         "tar --create --use-compress-program {xz} --file {archive} --directory {folder} ."
     );
     quietly(tar)?;
@@ -64,22 +64,22 @@ pub(super) fn compress(project: &Project, folder: &Path, archive: &str) -> Resul
 
 /// Puts test programs, wheel, tests of the wheel, and the runner into a folder.
 fn pack(project: &Project) -> Result<PathBuf> {
-    let shell = project.shell();
-    let folder = project.target().join(FOLDER);
+    let shell = &project.shell;
+    let folder = project.target.join(FOLDER);
     shell.remove_path(&folder)?;
     let programs = shell.create_dir(folder.join("rust"))?;
     for program in test_programs(project)? {
         shell.copy_file(program, &programs)?;
     }
     // The stand-ins lie beside the programs that use them.
-    for library in shell.read_dir(project.target().join(BUILD).join("debug/deps"))? {
+    for library in shell.read_dir(project.target.join(BUILD).join("debug/deps"))? {
         if library.to_string_lossy().ends_with("_loopback.so") {
             shell.copy_file(library, &programs)?;
         }
     }
     shell.copy_file(wheel::build_quick(project)?, &folder)?;
     download_providers(project, &folder)?;
-    shell.copy_file(project.root().join(RUNNER), &folder)?;
+    shell.copy_file(project.root.join(RUNNER), &folder)?;
     copy_parts(project, &folder, &[WHEEL_TESTS, EXAMPLE])?;
     Ok(folder)
 }
@@ -93,9 +93,9 @@ pub(super) fn download_providers(project: &Project, folder: &Path) -> Result<()>
 
 /// Copies parts of the checkout to the places in a folder that they have in the checkout, without what Python has compiled there.
 pub(super) fn copy_parts(project: &Project, folder: &Path, parts: &[&str]) -> Result<()> {
-    let shell = project.shell();
+    let shell = &project.shell;
     for part in parts {
-        let (from, to) = (project.root().join(part), folder.join(part));
+        let (from, to) = (project.root.join(part), folder.join(part));
         shell.create_dir(to.parent().unwrap_or(folder))?;
         quietly(xshell::cmd!(shell, "cp -r {from} {to}"))?;
         quietly(xshell::cmd!(shell, "find {to} -path */__pycache__* -delete"))?;
@@ -106,11 +106,11 @@ pub(super) fn copy_parts(project: &Project, folder: &Path, parts: &[&str]) -> Re
 /// The test programs of the libraries, built without symbols, which would be most of their size.
 fn test_programs(project: &Project) -> Result<Vec<PathBuf>> {
     const KEY: &str = "\"executable\":\"";
-    let build = project.cargo().args(["test", "--no-run", "--locked", "--message-format", "json"]);
+    let build = project.cargo("").args(["test", "--no-run", "--locked", "--message-format", "json"]);
     let build = build
         .args(["--config", "profile.dev.strip=\"symbols\"", "--lib", "--tests"])
         .args(DEVICE_LIBRARIES.split(' '));
-    let build = build.arg("--target-dir").arg(project.target().join(BUILD));
+    let build = build.arg("--target-dir").arg(project.target.join(BUILD));
     let messages = quietly(build)?;
     let executable = |line: &str| {
         let (_, path) = line.split_once(KEY)?;

@@ -87,16 +87,14 @@ fn active(project: &Project, virtual_env: Option<PathBuf>) -> Result<Installatio
         Some(dir) => {
             Installation::ask(project, &dir.join("bin").join("python"), "active: VIRTUAL_ENV names it")
         }
-        None => Installation::ask(
-            project,
-            project.interpreter()?.executable(),
-            "the first fitting Python on PATH",
-        ),
+        None => {
+            Installation::ask(project, &project.interpreter()?.executable, "the first fitting Python on PATH")
+        }
     }
 }
 
 fn rust(project: &Project, venv: Option<&Installation>) -> Result<()> {
-    let cargo = |verb| project.cargo().args([verb, "--quiet", "-p", "sycl-sys", "--example", "locate"]);
+    let cargo = |verb| project.cargo("").args([verb, "--quiet", "-p", "sycl-sys", "--example", "locate"]);
     quietly(cargo("build"))?;
     let locate = cargo("run").quiet().ignore_status();
     match venv {
@@ -118,8 +116,8 @@ mod tests {
     #[test]
     fn the_active_venv_comes_first_and_is_named() {
         let project = Project::open(None).unwrap();
-        let dir = project.target().join("tmp").join("doctor-venv");
-        let python = project.interpreter().unwrap().executable();
+        let dir = project.target.join("tmp").join("doctor-venv");
+        let python = &project.interpreter().unwrap().executable;
         quietly(project.command(python).args(["-I", "-m", "venv", "--without-pip", "--clear"]).arg(&dir))
             .unwrap();
         let installation = active(&project, Some(dir.clone())).unwrap();
@@ -136,7 +134,7 @@ mod tests {
         let project = Project::open(None).unwrap();
         for none in [None, Some(PathBuf::new())] {
             let installation = active(&project, none).unwrap();
-            assert_eq!(installation.python, project.interpreter().unwrap().executable());
+            assert_eq!(installation.python, project.interpreter().unwrap().executable);
             assert!(installation.name().contains("on PATH"), "{installation:?}");
         }
     }

@@ -1,26 +1,49 @@
 //! The checkout: where things are, which Python it uses, and how a child process is started from here.
 
-mod environment;
-mod find;
-mod probe;
+mod interpreter;
 mod run;
 
 use std::cell::OnceCell;
 use std::env;
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 
-use anyhow::{Error, Result};
+use anyhow::{Context, Result};
 use xshell::{Cmd, Shell};
 
-pub(crate) use self::find::Interpreter;
+pub(crate) use self::interpreter::Interpreter;
 pub(crate) use self::run::{openly, openly_for_long, quietly};
+
+/// Variables, by the beginnings of their names, that a child must not inherit. Those of cargo describe this program, and a second
+/// cargo would take them for its own. Those of pip and Python would make them look somewhere else than in our venvs. Ours make
+/// tests strict or choose their device, which is up to the command and not to its caller.
+const NOT_INHERITED: [&str; 17] = [
+    "CARGO_BIN_NAME",
+    "CARGO_CRATE_NAME",
+    "CARGO_MANIFEST_",
+    "CARGO_PKG_",
+    "PIP_PREFIX",
+    "PIP_REQUIRE_VIRTUALENV",
+    "PIP_ROOT",
+    "PIP_TARGET",
+    "PYTHONEXECUTABLE",
+    "PYTHONHOME",
+    "PYTHONPATH",
+    "PYTHONSTARTUP",
+    "USM_CUDA",
+    "USM_DEFAULT_DEVICE",
+    "USM_REQUIRE_",
+    "USM_TEST_NO_SYCL",
+    "VIRTUAL_ENV",
+];
 
 /// Paths of the checkout and the way to run commands in it.
 pub(crate) struct Project {
-    shell: Shell,
-    root: PathBuf,
-    target: PathBuf,
-    cargo: PathBuf,
+    /// File operations, and commands in the root of the checkout.
+    pub(crate) shell: Shell,
+    /// The root of the checkout.
+    pub(crate) root: PathBuf,
+    /// The build directory, which also holds the venvs and the wheel.
+    pub(crate) target: PathBuf,
     wanted_python: Option<PathBuf>,
     interpreter: OnceCell<Interpreter>,
 }
@@ -28,42 +51,23 @@ pub(crate) struct Project {
 impl Project {
     /// Finds the checkout that this program was built from.
     pub(crate) fn open(wanted_python: Option<PathBuf>) -> Result<Self> {
-        let manifest_dir = env::var_os("CARGO_MANIFEST_DIR")
-            .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
-        let root = manifest_dir
-            .parent()
-            .ok_or_else(|| Error::msg(format!("{} has no parent", manifest_dir.display())))?
-            .to_owned();
-        let shell = Shell::new()?;
-        let here = shell.current_dir();
+        let manifest_dir = env::var_os("CARGO_MANIFEST_DIR").unwrap_or(env!("CARGO_MANIFEST_DIR").into());
+        let root = Path::new(&manifest_dir).parent().context("xtask is in no folder")?.to_owned();
         let target =
-            env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |dir| here.join(dir));
+            env::var_os("CARGO_TARGET_DIR").map_or_else(|| Ok(root.join("target")), path::absolute)?;
         // A name without a slash is looked up on PATH; anything else is a file seen from here.
-        let wanted_python =
-            wanted_python.map(|path| if path.components().count() > 1 { here.join(path) } else { path });
+        let is_name = |path: &PathBuf| path.components().count() == 1;
+        let wanted_python = wanted_python
+            .map(|path| if is_name(&path) { Ok(path) } else { path::absolute(path) })
+            .transpose()?;
+        let shell = Shell::new()?;
         shell.change_dir(&root);
-        let cargo = env::var_os("CARGO").map_or_else(|| PathBuf::from("cargo"), PathBuf::from);
-        Ok(Self { shell, root, target, cargo, wanted_python, interpreter: OnceCell::new() })
+        Ok(Self { shell, root, target, wanted_python, interpreter: OnceCell::new() })
     }
 
     /// The same checkout and Python for another thread.
     pub(crate) fn again(&self) -> Result<Self> {
         Self::open(self.wanted_python.clone())
-    }
-
-    /// The root of the checkout.
-    pub(crate) fn root(&self) -> &Path {
-        &self.root
-    }
-
-    /// The build directory, which also holds the venvs and the wheel.
-    pub(crate) fn target(&self) -> &Path {
-        &self.target
-    }
-
-    /// The file operations and working directory of the commands.
-    pub(crate) fn shell(&self) -> &Shell {
-        &self.shell
     }
 
     /// The Python this run uses; looked for at the first call.
@@ -78,29 +82,43 @@ impl Project {
     /// A command in the checkout's root, untouched by the caller's venv, by Python and pip settings
     /// that change where packages are, and by what cargo sets for this program.
     pub(crate) fn command(&self, program: impl AsRef<Path>) -> Cmd<'_> {
-        let mut command = self.shell.cmd(program);
-        for name in environment::unwanted(env::vars_os().map(|(name, _)| name)) {
+        // Wins over a configuration file that says `user = true`, which fails inside a venv.
+        let mut command = self.shell.cmd(program).env("PIP_USER", "0").env("PIP_NO_INPUT", "1");
+        for (name, _) in env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_not_inherited)) {
             command = command.env_remove(name);
         }
-        if let Some(paths) = env::var_os("LD_LIBRARY_PATH") {
-            let toolchain = self.cargo.parent().and_then(Path::parent);
-            command = match environment::library_path(&paths, &self.target, toolchain) {
-                Some(rest) => command.env("LD_LIBRARY_PATH", rest),
-                None => command.env_remove("LD_LIBRARY_PATH"),
-            };
+        // `cargo run` puts the build directory in front, with the stand-ins of drivers.
+        let libraries = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+        let rest = env::split_paths(&libraries).filter(|path| !path.starts_with(&self.target));
+        match env::join_paths(rest).unwrap_or_default() {
+            rest if rest.is_empty() => command.env_remove("LD_LIBRARY_PATH"),
+            rest => command.env("LD_LIBRARY_PATH", rest),
         }
-        // Wins over a configuration file that says `user = true`, which fails inside a venv.
-        command.env("PIP_USER", "0").env("PIP_NO_INPUT", "1")
     }
 
-    /// The same for cargo itself.
-    pub(crate) fn cargo(&self) -> Cmd<'_> {
-        self.command(&self.cargo)
+    /// A command of cargo, with its arguments as words of a line.
+    pub(crate) fn cargo(&self, line: &str) -> Cmd<'_> {
+        self.command(env::var_os("CARGO").unwrap_or("cargo".into())).args(line.split_whitespace())
     }
 
-    /// Cargo for builds that contain usm-python: PyO3 looks at the Python that we found.
-    pub(crate) fn cargo_with_python(&self) -> Result<Cmd<'_>> {
-        let python = self.interpreter()?.executable();
-        Ok(self.cargo().env("PYO3_PYTHON", python))
+    /// As [`cargo`](Self::cargo), for builds that contain usm-python: PyO3 looks at the Python that we found.
+    pub(crate) fn cargo_with_python(&self, line: &str) -> Result<Cmd<'_>> {
+        Ok(self.cargo(line).env("PYO3_PYTHON", &self.interpreter()?.executable))
+    }
+}
+
+fn is_not_inherited(name: &str) -> bool {
+    NOT_INHERITED.iter().any(|beginning| name.starts_with(beginning))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_callers_venv_and_cargos_own_variables_go() {
+        let names = ["HOME", "VIRTUAL_ENV", "CARGO_PKG_NAME", "CARGO_HOME", "PIP_CERT", "USM_REQUIRE_SYCL"];
+        let gone: Vec<_> = names.into_iter().filter(|name| is_not_inherited(name)).collect();
+        assert_eq!(gone, ["VIRTUAL_ENV", "CARGO_PKG_NAME", "USM_REQUIRE_SYCL"]);
     }
 }

@@ -6,7 +6,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Error, Result};
+use anyhow::{Context, Result, bail, ensure};
 use xshell::Cmd;
 
 use crate::report::say;
@@ -23,57 +23,47 @@ pub(crate) fn quietly(command: Cmd<'_>) -> Result<String> {
     let line = command.to_string();
     let mut command = Command::from(command);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let output = finish(command, &line, LIMIT)?;
-    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
-    if output.status.success() {
-        return Ok(stdout);
-    }
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    Err(Error::msg(format!("this command failed ({}):\n$ {line}\n{stdout}{stderr}", output.status)))
+    finish(command, &line, LIMIT)
 }
 
 /// Runs a command whose output is worth seeing while it runs. After an hour the command is ended, which is a failure.
 pub(crate) fn openly(command: Cmd<'_>) -> Result<()> {
-    openly_within(command, LIMIT)
+    let line = command.to_string();
+    finish(command.into(), &line, LIMIT).map(drop)
 }
 
 /// As [`openly`], for a campaign: a day.
 pub(crate) fn openly_for_long(command: Cmd<'_>) -> Result<()> {
-    openly_within(command, CAMPAIGN_LIMIT)
-}
-
-fn openly_within(command: Cmd<'_>, limit: Duration) -> Result<()> {
     let line = command.to_string();
-    let status = finish(Command::from(command), &line, limit)?.status;
-    if status.success() {
-        Ok(())
-    } else {
-        Err(Error::msg(format!("this command failed ({status}):\n$ {line}")))
-    }
+    finish(command.into(), &line, CAMPAIGN_LIMIT).map(drop)
 }
 
-/// Waits for a command, with a sign of life each minute, and ends it at the limit.
-fn finish(mut command: Command, line: &str, limit: Duration) -> Result<Output> {
-    let failed = |error| Error::msg(format!("cannot run `{line}`: {error}"));
+/// Waits for a command, with a sign of life each minute, and ends it at the limit. Gives its output where that is a pipe.
+fn finish(mut command: Command, line: &str, limit: Duration) -> Result<String> {
+    let cannot_run = || format!("cannot run `{line}`");
     // Nothing asks, also not where this runs in the background of a shell.
-    let child = command.stdin(Stdio::null()).spawn().map_err(failed)?;
+    let child = command.stdin(Stdio::null()).spawn().with_context(cannot_run)?;
     let (process, start) = (child.id(), Instant::now());
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || sender.send(child.wait_with_output()));
-    loop {
+    let Output { status, stdout, stderr } = loop {
         let left = limit.saturating_sub(start.elapsed());
         match receiver.recv_timeout(left.min(SIGN_OF_LIFE)) {
-            Ok(output) => return output.map_err(failed),
+            Ok(output) => break output.with_context(cannot_run)?,
             Err(RecvTimeoutError::Timeout) if start.elapsed() < limit => {
                 say(&format!("    … {} min", start.elapsed().as_secs() / 60));
             }
             Err(_) => {
-                kill(&descendants(process));
-                let minutes = limit.as_secs() / 60;
-                return Err(Error::msg(format!("this command was ended after {minutes} min:\n$ {line}")));
+                let processes = descendants(process).into_iter().map(|process| process.to_string());
+                // What is gone already is an error that nobody needs.
+                let _ = Command::new("kill").arg("-KILL").args(processes).output();
+                bail!("this command was ended after {} min:\n$ {line}", limit.as_secs() / 60);
             }
         }
-    }
+    };
+    let [stdout, stderr] = [stdout, stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+    ensure!(status.success(), "this command failed ({status}):\n$ {line}\n{stdout}{stderr}");
+    Ok(stdout)
 }
 
 /// A process and all that it has started, as far as their parents still run.
@@ -94,12 +84,6 @@ fn descendants(process: u32) -> Vec<u32> {
         next += 1;
     }
     found
-}
-
-fn kill(processes: &[u32]) {
-    let numbers = processes.iter().map(u32::to_string);
-    // What is gone already is an error that nobody needs.
-    let _ = Command::new("kill").arg("-KILL").args(numbers).output();
 }
 
 #[cfg(test)]

@@ -41,28 +41,28 @@ impl<'p> Venv<'p> {
 
     /// As [`Venv::ensure`], made from another Python.
     pub(crate) fn ensure_of(project: &'p Project, name: &str, interpreter: &Interpreter) -> Result<Self> {
-        let venv = Self { project, dir: project.target().join(name) };
+        let venv = Self { project, dir: project.target.join(name) };
         // With its own path in it, because a moved venv has programs that point to the old place.
         let origin = format!("{}\n{}\n", interpreter.identity(), venv.dir.display());
         if venv.note(ORIGIN) == origin && venv.installed().is_ok() {
             return Ok(venv);
         }
         say(&format!("making the venv {}", venv.dir.display()));
-        let make = project.command(interpreter.executable());
+        let make = project.command(&interpreter.executable);
         quietly(make.args(["-I", "-m", "venv", "--clear"]).arg(&venv.dir))?;
-        project.shell().write_file(venv.dir.join(ORIGIN), origin)?;
+        project.shell.write_file(venv.dir.join(ORIGIN), origin)?;
         Ok(venv)
     }
 
     /// The same venv if an earlier run made it.
     pub(crate) fn existing(project: &'p Project, name: &str) -> Option<Self> {
-        let venv = Self { project, dir: project.target().join(name) };
-        project.shell().path_exists(venv.dir.join(ORIGIN)).then_some(venv)
+        let venv = Self { project, dir: project.target.join(name) };
+        project.shell.path_exists(venv.dir.join(ORIGIN)).then_some(venv)
     }
 
     /// True if [`Venv::install_wheel`] was done.
     pub(crate) fn has_wheel(&self) -> bool {
-        self.project.shell().path_exists(self.dir.join(WHEEL))
+        self.project.shell.path_exists(self.dir.join(WHEEL))
     }
 
     /// Its folder, the value that `VIRTUAL_ENV` has when it is active.
@@ -110,12 +110,12 @@ impl<'p> Venv<'p> {
         quietly(self.pip_install().arg("--no-compile").args(options).args(&wanted))?;
         let wanted = Vec::from_iter(wanted).join("\n");
         let record = format!("{wanted}\n\n{}", self.installed()?);
-        Ok(self.project.shell().write_file(self.dir.join(RECORD), record)?)
+        Ok(self.project.shell.write_file(self.dir.join(RECORD), record)?)
     }
 
     /// Installs the wheel unless exactly this one is installed.
     pub(crate) fn install_wheel(&self, wheel: &Path) -> Result<()> {
-        let shell = self.project.shell();
+        let shell = &self.project.shell;
         let copy = self.dir.join(WHEEL);
         let new = shell.read_binary_file(wheel)?;
         let same = shell.path_exists(&copy) && shell.read_binary_file(&copy)? == new;
@@ -143,7 +143,7 @@ impl<'p> Venv<'p> {
 
     /// One of our files in the venv; empty when it is not there.
     fn note(&self, name: &str) -> String {
-        self.project.shell().read_file(self.dir.join(name)).unwrap_or_default()
+        self.project.shell.read_file(self.dir.join(name)).unwrap_or_default()
     }
 }
 

@@ -35,8 +35,8 @@ pub(crate) fn build_extension(project: &Project) -> Result<PathBuf> {
 fn maturin(project: &Project, manifest: &str, folder: &str, options: &[&str]) -> Result<PathBuf> {
     let tools = Venv::ensure(project, "venv-tools")?;
     tools.require(MAKE)?;
-    let shell = project.shell();
-    let folder = project.target().join(folder);
+    let shell = &project.shell;
+    let folder = project.target.join(folder);
     shell.remove_path(&folder)?;
     shell.create_dir(&folder)?;
     let maturin = tools
@@ -48,7 +48,7 @@ fn maturin(project: &Project, manifest: &str, folder: &str, options: &[&str]) ->
         .arg("--out")
         .arg(&folder)
         .arg("--manifest-path")
-        .arg(project.root().join(manifest))
+        .arg(project.root.join(manifest))
         .env("SOURCE_DATE_EPOCH", SOURCE_DATE_EPOCH);
     quietly(maturin)?;
     match &shell.read_dir(&folder)?[..] {

@@ -46,9 +46,9 @@ pub(crate) struct Contents {
 impl Contents {
     /// Reads a wheel with Python's zip module.
     pub(crate) fn read(project: &Project, wheel: &Path) -> Result<Self> {
-        let python = project.command(project.interpreter()?.executable());
+        let python = project.command(&project.interpreter()?.executable);
         let listing = quietly(python.args(["-I", "-c", LIST]).arg(wheel))?;
-        let wheel_bytes = project.shell().read_binary_file(wheel)?.len() as u64;
+        let wheel_bytes = project.shell.read_binary_file(wheel)?.len() as u64;
         let file_name = wheel.file_name().unwrap_or_default().to_string_lossy();
         Self::parse(&file_name, wheel_bytes, &listing)
             .ok_or_else(|| Error::msg(format!("cannot list {}", wheel.display())))

@@ -24,14 +24,14 @@ const MODULES: &str = "crates/usm-array/kernels/modules";
 /// Builds all modules under `target/`, validates them, and writes them to [`MODULES`] with the hashes of their sources. One wrong module
 /// prevents all writes.
 pub(crate) fn run(project: &Project) -> Result<()> {
-    let shell = project.shell();
-    let (sources, modules) = (project.root().join(SOURCES), project.root().join(MODULES));
+    let shell = &project.shell;
+    let (sources, modules) = (project.root.join(SOURCES), project.root.join(MODULES));
     let tools = Venv::ensure(project, "venv-kernels")?;
     tools.require(&KERNELS).map_err(|failure| {
         let wanted = KERNELS.join(", ");
         Error::msg(format!("the kernels need the clang of {wanted}, which pip could not install:\n{failure}"))
     })?;
-    let built = project.target().join("kernels");
+    let built = project.target.join("kernels");
     shell.remove_path(&built)?;
     shell.create_dir(&built)?;
     for module in all() {

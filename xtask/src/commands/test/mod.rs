@@ -162,7 +162,7 @@ fn wheel_tests(
     })?;
     steps.step("pytest on the stand-in of the CUDA driver", || Tests::stand_in(project, sycl).run())?;
     // What passed on the host backend does not run again.
-    let passed = project.target().join("passed-without-sycl").display().to_string();
+    let passed = project.target.join("passed-without-sycl").display().to_string();
     let bare_tests = |folder| Tests::without_sycl(project, bare, folder);
     let (kernels, value) = rust::SCALAR_KERNELS;
     let sycl_tests = |folder| Tests::with_sycl(project, sycl, folder, peers).env(kernels, value);
@@ -177,5 +177,5 @@ fn wheel_tests(
 }
 
 fn example<'p>(project: &Project, venv: &Venv<'p>) -> xshell::Cmd<'p> {
-    venv.python().arg(project.root().join(EXAMPLE))
+    venv.python().arg(project.root.join(EXAMPLE))
 }

@@ -47,7 +47,7 @@ impl<'p> Tests<'p> {
         let processes = available_parallelism().map_or(1, NonZero::get).min(MAX_PROCESSES);
         let pytest = venv.python().args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]);
         let pytest = pytest.args(["--dist", "worksteal", "-n", &processes.to_string()]);
-        let pytest = pytest.args(paths.iter().map(|path| project.root().join(path)));
+        let pytest = pytest.args(paths.iter().map(|path| project.root.join(path)));
         // Each process that imports NumPy would start threads for its products, and compile the modules of the tests.
         let pytest = pytest.env("OPENBLAS_NUM_THREADS", "1").env_remove("PYTHONDONTWRITEBYTECODE");
         let command = pytest.env("PYTHONSAFEPATH", "1").env(CUDA, "0");
@@ -106,8 +106,8 @@ impl<'p> Tests<'p> {
     }
 
     fn run_by(self, run: fn(Cmd<'_>) -> Result<()>) -> Result<()> {
-        let shell = self.project.shell();
-        let folder = shell.create_dir(self.project.target().join("elsewhere"))?;
+        let shell = &self.project.shell;
+        let folder = shell.create_dir(self.project.target.join("elsewhere"))?;
         let _back_at_the_end = shell.push_dir(folder);
         run(self.command)
     }

@@ -5,9 +5,12 @@ use std::path::Path;
 use anyhow::Result;
 
 use super::python::{Tests, WHEEL_TESTS};
-use crate::project::Project;
+use crate::project::{Interpreter, Project};
 use crate::python::{PYTEST, SYCL, Venv};
 use crate::report::{Steps, say};
+
+/// The series that the wheel is tested with where they are found, beside the one that everything is tested with.
+const SERIES: [&str; 5] = ["3.15", "3.14", "3.13", "3.12", "3.11"];
 
 /// The files of [`WHEEL_TESTS`] that depend on the interpreter: its objects, its collector, its threads and signals, its end, its
 /// protocols, and one of everything else.
@@ -43,15 +46,16 @@ fn core<'p>(project: &'p Project, venv: &Venv<'p>) -> Tests<'p> {
 /// for.
 pub(in crate::commands) fn all(project: &Project, wheel: &Path, steps: &mut Steps) -> Result<()> {
     let mut is_done_with_sycl = false;
-    for (series, found) in project.interpreter()?.of_other_series(project).into_iter().rev() {
-        let python = match found {
+    let tested = project.interpreter()?.series();
+    for series in SERIES.into_iter().filter(|series| *series != tested) {
+        let python = match Interpreter::of_series(project, series) {
             Ok(python) => python,
-            Err(reason) => {
-                say(&format!("    Python {series} is not tested: {reason}"));
+            Err(reasons) => {
+                say(&format!("    Python {series} is not tested:{reasons}"));
                 continue;
             }
         };
-        let version = python.version();
+        let version = &python.version;
         steps.step(&format!("pytest on Python {version} without SYCL and NumPy"), || {
             let venv = Venv::ensure_of(project, &format!("venv-bare-{series}"), &python)?;
             venv.require(PYTEST)?;

@@ -64,7 +64,7 @@ fn of_package<'p>(command: Cmd<'p>, package: &str) -> Cmd<'p> {
 
 /// Runs the doctests of one crate, or of all.
 pub(super) fn doctests(project: &Project, venv: &Venv<'_>, package: Option<&str>) -> Result<()> {
-    let doctests = project.cargo().args(["test", "--quiet", "--locked", "--doc"]);
+    let doctests = project.cargo("").args(["test", "--quiet", "--locked", "--doc"]);
     let doctests = match package {
         // The model has files of usm-memory, whose examples are tested there.
         None => doctests.args(TESTED.split(' ')).args(["--exclude", "access-model"]),
@@ -76,15 +76,15 @@ pub(super) fn doctests(project: &Project, venv: &Venv<'_>, package: Option<&str>
 /// nextest where it is installed, which ends a test that hangs; else `cargo test`, which ends its program.
 pub(in crate::commands) fn runner(project: &Project) -> Cmd<'_> {
     let program = if has_nextest(project) {
-        project.cargo().args(["nextest", "run", "--status-level", "slow"])
+        project.cargo("").args(["nextest", "run", "--status-level", "slow"])
     } else {
-        project.cargo().args(["test", "--quiet", "--no-fail-fast", "--lib", "--bins", "--tests"])
+        project.cargo("").args(["test", "--quiet", "--no-fail-fast", "--lib", "--bins", "--tests"])
     };
     program.arg("--locked")
 }
 
 fn has_nextest(project: &Project) -> bool {
-    quietly(project.cargo().args(["nextest", "--version"])).is_ok()
+    quietly(project.cargo("").args(["nextest", "--version"])).is_ok()
 }
 
 /// Tests over all backends have a SYCL device and a CUDA device. A missing one is a failure.
@@ -99,12 +99,12 @@ fn with_devices<'p>(project: &Project, tests: Cmd<'p>, venv: &Venv<'_>) -> Cmd<'
 
 /// Builds the stand-in of the CUDA driver alone. Its unit tests would not do: they are a program and leave out the library.
 pub(super) fn build_stand_in(project: &Project) -> Result<()> {
-    quietly(project.cargo().args(["build", "--locked", "--package", "cuda-loopback"])).map(drop)
+    quietly(project.cargo("").args(["build", "--locked", "--package", "cuda-loopback"])).map(drop)
 }
 
 /// The stand-in of the CUDA driver, which is built with the tests.
 pub(super) fn stand_in(project: &Project) -> PathBuf {
-    project.target().join("debug/deps").join(STAND_IN)
+    project.target.join("debug/deps").join(STAND_IN)
 }
 
 /// A Rust test finds the runtime in the venv, and one that does not find it fails.

@@ -22,7 +22,7 @@ pub(super) fn properties(project: &Project, options: &Options, steps: &mut Steps
         let tests = ["test", "--release", "--locked", "-p", "usm-array", "--features", "ndarray,svg"];
         // The number of rejected cases grows with the cases.
         let variables = ["PROPTEST_CASES", "PROPTEST_MAX_GLOBAL_REJECTS", "PROPTEST_MAX_LOCAL_REJECTS"];
-        let tests = require_sycl(project.cargo().args(tests), &venv);
+        let tests = require_sycl(project.cargo("").args(tests), &venv);
         let cases = options.cases.to_string();
         openly_for_long(variables.iter().fold(tests, |tests, name| tests.env(name, &cases)))
     })
@@ -41,7 +41,7 @@ pub(super) fn examples(project: &Project, _: &Options, steps: &mut Steps) -> Res
 pub(super) fn forks(project: &Project, _: &Options, steps: &mut Steps) -> Result<()> {
     steps.step("forks in Rust", || {
         let crates = ["-p", "usm-core", "-p", "usm-memory", "-p", "usm-array"];
-        let tests = project.cargo().args(["test", "--locked"]).args(crates);
+        let tests = project.cargo("").args(["test", "--locked"]).args(crates);
         let tests = tests.args(["--features", "usm-core/testing", "--test", "fork_load"]);
         openly_for_long(tests.env(FORKS.0, FORKS.1))
     })?;
@@ -57,7 +57,7 @@ pub(super) fn drops(project: &Project, _: &Options, steps: &mut Steps) -> Result
     for strict in ["0", "1"] {
         steps.step(&format!("drops in Rust, USM_STRICT_DEVICE={strict}"), || {
             let venv = venv(project)?;
-            let tests = project.cargo().args(["test", "--release", "--locked", "-p", "usm-memory"]);
+            let tests = project.cargo("").args(["test", "--release", "--locked", "-p", "usm-memory"]);
             let tests = tests.args(["--test", "random_drops", "--test", "drop_after_submit"]);
             let tests = require_sycl(tests, &venv).env(DROPS.0, DROPS.1);
             openly_for_long(tests.env("USM_STRICT_DEVICE", strict))

@@ -24,7 +24,7 @@ const POCL: [(&str, &str); 2] = [("USM_SYCL_AUTOCONFIG", "0"), ("OCL_ICD_FILENAM
 pub(super) fn features(project: &Project, _: &Options, steps: &mut Steps) -> Result<()> {
     steps.step("clippy without default features", || {
         let clippy =
-            project.cargo().args(["clippy", "--quiet", "--locked"]).args(WITHOUT_DEFAULTS.split(' '));
+            project.cargo("").args(["clippy", "--quiet", "--locked"]).args(WITHOUT_DEFAULTS.split(' '));
         openly(clippy.args(["-p", "usm-array", "--all-targets", "--", "-D", "warnings"]))
     })?;
     steps.step("Rust tests without default features", || {
@@ -36,7 +36,8 @@ pub(super) fn modules(project: &Project, _: &Options, steps: &mut Steps) -> Resu
     steps.step("building all modules of kernels", || {
         let venv = Venv::ensure(project, "venv")?;
         venv.require(SYCL)?;
-        let tests = project.cargo().args(["test", "--locked", "-p", "usm-array", "--lib", "--", "--ignored"]);
+        let tests =
+            project.cargo("").args(["test", "--locked", "-p", "usm-array", "--lib", "--", "--ignored"]);
         openly(rust::require_sycl(tests, &venv))
     })
 }
@@ -88,10 +89,10 @@ pub(super) fn array_api(project: &Project, options: &Options, steps: &mut Steps)
         let venv = Venv::ensure(project, "venv")?;
         venv.require(&[PYTEST, SYCL, PEERS, ARRAY_API_SUITE].concat())?;
         venv.install_wheel(&wheel::build_quick(project)?)?;
-        let report = project.root().join("docs/array-api.md");
+        let report = project.root.join("docs/array-api.md");
         openly(
             venv.python()
-                .arg(project.root().join("tests/array_api/run.py"))
+                .arg(project.root.join("tests/array_api/run.py"))
                 .arg(clone)
                 .arg("--report")
                 .arg(report),

@@ -53,12 +53,12 @@ impl<'p> Record<'p> {
         let seconds = self.start.elapsed().as_secs();
         let took = format!("{} min {:02} s", seconds / 60, seconds % 60);
         let row = format!("{} | {} | {took} | {cores}", date.trim(), self.commit);
-        let old = self.project.shell().read_file(&page).unwrap_or_default();
-        Ok(self.project.shell().write_file(page, with_row(&old, parts, self.part, &row))?)
+        let old = self.project.shell.read_file(&page).unwrap_or_default();
+        Ok(self.project.shell.write_file(page, with_row(&old, parts, self.part, &row))?)
     }
 
     fn page(&self) -> PathBuf {
-        self.project.root().join(PAGE)
+        self.project.root.join(PAGE)
     }
 }
 

@@ -108,7 +108,7 @@ fn interpret(
 
 /// With a build folder of its own, since all is compiled in another way.
 fn sanitized<'p>(project: &Project, command: Cmd<'p>) -> Cmd<'p> {
-    let command = command.env("CARGO_TARGET_DIR", project.target().join("sanitize"));
+    let command = command.env("CARGO_TARGET_DIR", project.target.join("sanitize"));
     // Reports name lines, also in continuous integration.
     command.env_remove("CARGO_PROFILE_DEV_DEBUG")
 }
