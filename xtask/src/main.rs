@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
-use crate::project::Project;
+use crate::project::{Project, absolute};
 
 /// The commands of the usm workspace. No command needs an environment variable.
 #[derive(Parser)]
@@ -59,7 +59,7 @@ enum Command {
     /// Report the SYCL runtime and the devices, or the tried places
     Doctor {
         /// In place of it, compare our table of the C interface with another version: a folder of headers, or a library
-        #[arg(long, value_name = "PATH")]
+        #[arg(long, value_name = "PATH", value_parser = absolute)]
         interface: Option<PathBuf>,
     },
     /// Build the wheel and check its contents
@@ -95,7 +95,7 @@ fn run(cli: Cli) -> Result<()> {
             commands::test::run(&project, commands::test::Peers::asked(peers, all_peers), &package)
         }
         Command::Ci => commands::ci::run(&project),
-        Command::Doctor { interface: Some(path) } => commands::interface::run(&project, &path),
+        Command::Doctor { interface: Some(path) } => commands::doctor::compare_interface(&project, &path),
         Command::Doctor { interface: None } => commands::doctor::run(&project),
         Command::Dist => commands::dist::run(&project),
         Command::Docs => commands::docs::run(&project),

@@ -76,8 +76,8 @@ pub(crate) fn run(project: &Project, options: &Options) -> Result<()> {
         Some(kind) if options.judge.is_none() => Some(on_device(project, kind)?),
         _ => None,
     };
-    let report = Venv::ensure(project, "venv-report")?;
-    report.require(REPORT)?;
+    let report = Venv::with(project, "venv-report", &[])?;
+    report.require(REPORT, &[])?;
     let mut compare = report.python().args(["-B", "-u"]).arg(project.root.join(COMPARISON));
     let folder = if options.device.is_some() { "bench-cuda" } else { "bench" };
     compare = compare.arg("--folder").arg(project.target.join(folder));
@@ -128,18 +128,21 @@ impl OnDevice {
 
 /// Looks for the device before it installs the other libraries, which are several gigabytes.
 fn on_device(project: &Project, kind: Kind) -> Result<OnDevice> {
-    let venv = Venv::ensure(project, "venv-bench-cuda")?;
+    let venv = Venv::with(project, "venv-bench-cuda", &[])?;
     say("building the wheel (the first time some minutes)");
     venv.install_wheel(&wheel::build(project)?)?;
     let stand_in = match kind {
         Kind::Cuda => None,
         Kind::CudaStandIn => Some(stand_in(project)?),
     };
-    let device = OnDevice { python: venv.executable(), stand_in };
+    let device = OnDevice { python: venv.executable.clone(), stand_in };
     let look = venv.python().arg("-B").arg(project.root.join(COMPARISON)).args(["--look", "--python"]);
     let found = quietly(device.env(look.arg(&device.python)))?;
     say(&format!("comparing on {}", found.trim()));
-    venv.require(&if kind == Kind::Cuda { CUDA_PEERS.to_vec() } else { [NUMPY, &[ML_DTYPES]].concat() })?;
+    venv.require(
+        &if kind == Kind::Cuda { CUDA_PEERS.to_vec() } else { [NUMPY, &[ML_DTYPES]].concat() },
+        &[],
+    )?;
     Ok(device)
 }
 
@@ -173,11 +176,11 @@ fn python(project: &Project, installed: Option<&Path>) -> Result<PathBuf> {
     if let Some(python) = installed {
         return Ok(absolute(python));
     }
-    let venv = Venv::ensure(project, "venv")?;
-    venv.require(&[SYCL, COMPARED].concat())?;
+    let venv = Venv::with(project, "venv", &[])?;
+    venv.require(&[SYCL, COMPARED].concat(), &[])?;
     say("building the wheel (the first time some minutes)");
     venv.install_wheel(&wheel::build(project)?)?;
-    Ok(venv.executable())
+    Ok(venv.executable.clone())
 }
 
 /// The program with the Rust cases.

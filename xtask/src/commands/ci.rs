@@ -35,8 +35,8 @@ fn all(project: &Project, steps: &mut Steps) -> Result<()> {
 fn sources(project: &Project, steps: &mut Steps) -> Result<()> {
     steps.step("format", || openly(project.cargo("").args(["fmt", "--all", "--check"])))?;
     steps.step("Python style", || {
-        let tools = Venv::ensure(project, "venv-tools")?;
-        tools.require(STYLE)?;
+        let tools = Venv::with(project, "venv-tools", &[])?;
+        tools.require(STYLE, &[])?;
         openly(tools.program("ruff").args(["check", "--quiet", "--no-cache"]).arg(&project.root))?;
         openly(tools.program("ruff").args(["format", "--quiet", "--no-cache", "--check"]).arg(&project.root))
     })?;

@@ -17,17 +17,17 @@ const CUDA_EXAMPLE: &str = "examples/cuda_exchange.py";
 ///
 /// SYCL comes into that venv only by `--sycl`, and stays there.
 pub(crate) fn run(project: &Project, sycl: bool) -> Result<()> {
-    let venv = Venv::ensure(project, "venv-demo")?;
+    let venv = Venv::with(project, "venv-demo", &[])?;
     if sycl {
-        venv.require(SYCL)?;
+        venv.require(SYCL, &[])?;
     }
     show(project, &venv, EXAMPLE)
 }
 
 /// The same on an NVIDIA GPU, with PyTorch and CuPy in a venv of its own.
 pub(crate) fn run_cuda(project: &Project) -> Result<()> {
-    let venv = Venv::ensure(project, "venv-demo-cuda")?;
-    venv.require(CUDA_PEERS)?;
+    let venv = Venv::with(project, "venv-demo-cuda", &[])?;
+    venv.require(CUDA_PEERS, &[])?;
     show(project, &venv, CUDA_EXAMPLE)
 }
 

@@ -33,8 +33,8 @@ pub(crate) enum Kind {
 /// Runs the tests on a CUDA device.
 pub(crate) fn run(project: &Project, kind: Kind) -> Result<()> {
     let folder = pack(project)?;
-    let venv = Venv::ensure(project, "venv-cuda")?;
-    venv.require(&[PYTEST, NUMPY].concat())?;
+    let venv = Venv::with(project, "venv-cuda", &[])?;
+    venv.require(&[PYTEST, NUMPY].concat(), &[])?;
     let tests = venv.python().arg(folder.join("run.py"));
     openly(match kind {
         Kind::Cuda => tests,
@@ -86,7 +86,7 @@ fn pack(project: &Project) -> Result<PathBuf> {
 
 /// Puts what providers need beside CuPy and PyTorch into a folder: a machine with these libraries may lack it.
 pub(super) fn download_providers(project: &Project, folder: &Path) -> Result<()> {
-    let venv = Venv::ensure(project, "venv-cuda")?;
+    let venv = Venv::with(project, "venv-cuda", &[])?;
     let download = venv.python().args(["-m", "pip", "download", "-q", "--no-deps", ARRAY_API_COMPAT, "-d"]);
     quietly(download.arg(folder)).map(drop)
 }

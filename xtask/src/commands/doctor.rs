@@ -1,112 +1,88 @@
 //! `cargo xtask doctor`: the SYCL runtime and devices that Rust and Python programs find on this machine.
 
 use std::env;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use xshell::Cmd;
 
-use crate::project::{Project, openly, quietly};
-use crate::python::Venv;
+use crate::project::{Project, openly};
 use crate::report::say;
 
-/// Prints the folder of a Python's packages, whether that is a venv, and the installed packages of ours and of SYCL.
-const QUESTION: &str = "\
-import sys
+/// Prints the report of usm, or where it is not installed, the packages of SYCL. Without the current folder among those of modules.
+const REPORT: &str = "\
+import runpy, sys
 from importlib.metadata import distributions
-print(sys.prefix)
-print(sys.prefix != sys.base_prefix)
+sys.path = [folder for folder in sys.path if folder]
 found = {d.metadata['Name']: d.version for d in distributions()}
-print('usm' in found)
-print(', '.join(f'{n} {found[n]}' for n in ('usm', 'dpctl', 'intel-opencl-rt') if n in found) or 'none of them')
+if 'usm' in found:
+    runpy.run_module('usm', run_name='__main__', alter_sys=True)
+else:
+    names = [f'{n} {found[n]}' for n in ('dpctl', 'intel-opencl-rt') if n in found]
+    print('of usm, dpctl and intel-opencl-rt it has:', ', '.join(names) or 'none of them')
+    print('`cargo xtask dist` builds the wheel of usm into target/wheels, which pip installs there')
 ";
 
-/// A Python in which programs may run here.
-#[derive(Debug)]
-struct Installation {
-    python: PathBuf,
-    dir: PathBuf,
-    /// Why it is looked into
-    why: &'static str,
-    is_venv: bool,
-    has_wheel: bool,
-    /// The packages that matter, with their versions
-    packages: String,
-}
-
-impl Installation {
-    fn ask(project: &Project, python: &Path, why: &'static str) -> Result<Self> {
-        let answer = quietly(project.command(python).args(["-I", "-c", QUESTION]))?;
-        let mut lines = answer.lines();
-        let mut next = || lines.next().unwrap_or_default().to_owned();
-        let (dir, is_venv, has_wheel) = (PathBuf::from(next()), next() == "True", next() == "True");
-        Ok(Self { python: python.to_owned(), dir, why, is_venv, has_wheel, packages: next() })
-    }
-
-    fn name(&self) -> String {
-        format!("{} ({})", self.dir.display(), self.why)
-    }
-}
-
-/// Asks the library twice: from a Rust program, and from Python in the active venv and in each venv that has the wheel.
+/// Asks the library twice: from a Rust program, and from Python in the active venv and in each venv of ours.
 ///
 /// A machine without SYCL is a finding, not a failure of this command.
 pub(crate) fn run(project: &Project) -> Result<()> {
-    let active = active(project, env::var_os("VIRTUAL_ENV").map(PathBuf::from));
-    let mut installations = Vec::new();
-    for (name, why) in [("venv", "made by `cargo xtask test`"), ("venv-demo", "made by `cargo xtask demo`")] {
-        if let Some(venv) = Venv::existing(project, name).filter(Venv::has_wheel) {
-            installations.push(Installation::ask(project, &venv.executable(), why)?);
+    let pythons = pythons(project, env::var_os("VIRTUAL_ENV"));
+    let mut locate = project.cargo("run --quiet -p sycl-sys --example locate");
+    match pythons.iter().find_map(|(python, why)| Some((venv_of(python)?, why))) {
+        Some((venv, why)) => {
+            say(&format!("== Rust, with the venv {} ({why})", venv.display()));
+            locate = locate.env("VIRTUAL_ENV", venv);
         }
+        None => say("== Rust, with no venv"),
     }
-    match active {
-        Ok(active) => {
-            installations.retain(|installation| installation.dir != active.dir);
-            installations.insert(0, active);
-        }
-        Err(reason) => say(&format!("{reason}\n")),
+    show(locate);
+    for (python, why) in &pythons {
+        say(&format!("\n== Python {} ({why})", python.display()));
+        show(project.command(python).args(["-c", REPORT]));
     }
-    rust(project, installations.iter().find(|installation| installation.is_venv))?;
-    for installation in &installations {
-        say(&format!("\n== Python in {}", installation.name()));
-        if installation.has_wheel {
-            openly(project.command(&installation.python).args(["-P", "-m", "usm"]).quiet().ignore_status())?;
-        } else {
-            say(&format!("of usm, dpctl and intel-opencl-rt it has: {}", installation.packages));
-            say("`cargo xtask dist` builds the wheel of usm into target/wheels, which pip installs there");
-        }
-    }
-    if !installations.iter().any(|installation| installation.has_wheel) {
+    if pythons.len() < 2 {
         say("\nNo venv with usm yet: `cargo xtask demo --sycl` makes one, with SYCL in it.");
     }
     Ok(())
 }
 
-/// The Python that the caller's shell would start: the one of the active venv, else the first one on PATH.
-fn active(project: &Project, virtual_env: Option<PathBuf>) -> Result<Installation> {
-    match virtual_env.filter(|dir| !dir.as_os_str().is_empty()) {
-        Some(dir) => {
-            Installation::ask(project, &dir.join("bin").join("python"), "active: VIRTUAL_ENV names it")
-        }
-        None => {
-            Installation::ask(project, &project.interpreter()?.executable, "the first fitting Python on PATH")
-        }
+/// Compares our table of the SYCL C interface with another version of it: an example of `sycl-sys`, which fails if it does not fit.
+pub(crate) fn compare_interface(project: &Project, path: &Path) -> Result<()> {
+    openly(project.cargo("run --quiet -p sycl-sys --example interface --").arg(path))
+}
+
+/// Runs a program, whose own words for a failure are enough.
+fn show(program: Cmd<'_>) {
+    if let Err(reason) = program.quiet().ignore_status().run() {
+        say(&reason.to_string());
     }
 }
 
-fn rust(project: &Project, venv: Option<&Installation>) -> Result<()> {
-    let cargo = |verb| project.cargo("").args([verb, "--quiet", "-p", "sycl-sys", "--example", "locate"]);
-    quietly(cargo("build"))?;
-    let locate = cargo("run").quiet().ignore_status();
-    match venv {
-        Some(venv) => {
-            say(&format!("== Rust, with the venv {}", venv.name()));
-            openly(locate.env("VIRTUAL_ENV", &venv.dir))
-        }
-        None => {
-            say("== Rust, with no venv");
-            openly(locate)
+/// The Pythons in which programs may run here, and why: the one that the caller's shell would start, of the active venv or else the
+/// first one on PATH, and those of our venvs.
+fn pythons(project: &Project, virtual_env: Option<OsString>) -> Vec<(PathBuf, &'static str)> {
+    let mut pythons = Vec::new();
+    match virtual_env.filter(|dir| !dir.is_empty()) {
+        Some(dir) => pythons.push((Path::new(&dir).join("bin/python"), "active: VIRTUAL_ENV names it")),
+        None => match project.interpreter() {
+            Ok(python) => pythons.push((python.executable.clone(), "the first fitting Python on PATH")),
+            Err(reason) => say(&format!("{reason}\n")),
+        },
+    }
+    for (name, why) in [("venv", "made by `cargo xtask test`"), ("venv-demo", "made by `cargo xtask demo`")] {
+        let python = project.target.join(name).join("bin/python");
+        if python.exists() && pythons.iter().all(|(other, _)| *other != python) {
+            pythons.push((python, why));
         }
     }
+    pythons
+}
+
+/// The folder of the venv that a Python is in.
+fn venv_of(python: &Path) -> Option<&Path> {
+    python.parent()?.parent().filter(|dir| dir.join("pyvenv.cfg").is_file())
 }
 
 #[cfg(test)]
@@ -116,33 +92,23 @@ mod tests {
     #[test]
     fn the_active_venv_comes_first_and_is_named() {
         let project = Project::open(None).unwrap();
-        let dir = project.target.join("tmp").join("doctor-venv");
-        let python = &project.interpreter().unwrap().executable;
-        quietly(project.command(python).args(["-I", "-m", "venv", "--without-pip", "--clear"]).arg(&dir))
-            .unwrap();
-        let installation = active(&project, Some(dir.clone())).unwrap();
-        assert_eq!(installation.dir.canonicalize().unwrap(), dir.canonicalize().unwrap());
-        assert!(
-            installation.is_venv && !installation.has_wheel && installation.packages == "none of them",
-            "{installation:?}"
-        );
-        assert!(installation.name().contains("doctor-venv (active: VIRTUAL_ENV names it)"));
+        let dir = project.target.join("tmp/doctor-venv");
+        let make = project.command(&project.interpreter().unwrap().executable);
+        make.args(["-I", "-m", "venv", "--without-pip", "--clear"]).arg(&dir).run().unwrap();
+        let (python, why) = &pythons(&project, Some(dir.clone().into()))[0];
+        assert_eq!((venv_of(python), *why), (Some(&*dir), "active: VIRTUAL_ENV names it"));
+        assert_eq!(venv_of(Path::new("/no/such/venv/bin/python")), None);
+        let told = project.command(python).args(["-c", REPORT]).read().unwrap();
+        assert!(told.contains("it has: none of them"), "{told}");
     }
 
     #[test]
     fn without_one_it_is_the_python_on_path() {
         let project = Project::open(None).unwrap();
-        for none in [None, Some(PathBuf::new())] {
-            let installation = active(&project, none).unwrap();
-            assert_eq!(installation.python, project.interpreter().unwrap().executable);
-            assert!(installation.name().contains("on PATH"), "{installation:?}");
+        for none in [None, Some(OsString::new())] {
+            let (python, why) = &pythons(&project, none)[0];
+            assert_eq!(*python, project.interpreter().unwrap().executable);
+            assert!(why.contains("on PATH"), "{why}");
         }
-    }
-
-    #[test]
-    fn a_venv_that_is_gone_is_said() {
-        let project = Project::open(None).unwrap();
-        let error = active(&project, Some(PathBuf::from("/no/such/venv"))).unwrap_err();
-        assert!(error.to_string().contains("/no/such/venv"), "{error}");
     }
 }

@@ -7,7 +7,6 @@ pub(crate) mod device;
 pub(crate) mod dist;
 pub(crate) mod docs;
 pub(crate) mod doctor;
-pub(crate) mod interface;
 pub(crate) mod kernels;
 pub(crate) mod test;
 pub(crate) mod verify;

@@ -5,6 +5,7 @@ mod run;
 
 use std::cell::OnceCell;
 use std::env;
+use std::io;
 use std::path::{self, Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -46,6 +47,12 @@ pub(crate) struct Project {
     pub(crate) target: PathBuf,
     wanted_python: Option<PathBuf>,
     interpreter: OnceCell<Interpreter>,
+}
+
+/// A path of the command line is seen from where the command was started; programs run in the root. Links stay: the name of a link
+/// tells which venv is meant.
+pub(crate) fn absolute(path: &str) -> io::Result<PathBuf> {
+    path::absolute(path)
 }
 
 impl Project {

@@ -33,8 +33,8 @@ pub(crate) fn build_extension(project: &Project) -> Result<PathBuf> {
 }
 
 fn maturin(project: &Project, manifest: &str, folder: &str, options: &[&str]) -> Result<PathBuf> {
-    let tools = Venv::ensure(project, "venv-tools")?;
-    tools.require(MAKE)?;
+    let tools = Venv::with(project, "venv-tools", &[])?;
+    tools.require(MAKE, &[])?;
     let shell = &project.shell;
     let folder = project.target.join(folder);
     shell.remove_path(&folder)?;
@@ -44,7 +44,7 @@ fn maturin(project: &Project, manifest: &str, folder: &str, options: &[&str]) ->
         .args(["build", "--locked"])
         .args(options)
         .arg("--interpreter")
-        .arg(tools.executable())
+        .arg(&tools.executable)
         .arg("--out")
         .arg(&folder)
         .arg("--manifest-path")

@@ -26,8 +26,8 @@ const MODULES: &str = "crates/usm-array/kernels/modules";
 pub(crate) fn run(project: &Project) -> Result<()> {
     let shell = &project.shell;
     let (sources, modules) = (project.root.join(SOURCES), project.root.join(MODULES));
-    let tools = Venv::ensure(project, "venv-kernels")?;
-    tools.require(&KERNELS).map_err(|failure| {
+    let tools = Venv::with(project, "venv-kernels", &[])?;
+    tools.require(&KERNELS, &[]).map_err(|failure| {
         let wanted = KERNELS.join(", ");
         Error::msg(format!("the kernels need the clang of {wanted}, which pip could not install:\n{failure}"))
     })?;

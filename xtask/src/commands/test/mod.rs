@@ -98,7 +98,7 @@ pub(super) fn all(project: &Project, peers: Peers, steps: &mut Steps) -> Result<
         let run = || {
             steps.step("build of the Rust tests", || rust::build(project))?;
             steps.step("packages for Python, begun at the start", || joined(venvs))?;
-            let sycl = Venv::ensure(project, "venv")?;
+            let sycl = Venv::with(project, "venv", &[])?;
             steps.step("Rust tests", || rust::tests(project, &sycl, &[rust::SCALAR_KERNELS]))?;
             steps.step("doctests", || rust::doctests(project, &sycl, None))?;
             steps.step("wheels, begun at the start", || joined(wheels))
@@ -134,14 +134,14 @@ fn some(project: &Project, peers: Peers, packages: &[String], steps: &mut Steps)
 
 /// Makes and fills the venvs.
 pub(super) fn prepare(project: &Project, peers: Peers) -> Result<()> {
-    let sycl = Venv::ensure(project, "venv")?;
-    sycl.require(&[&[PYTEST, TYPES, SYCL, NVRTC], peers.requirements()].concat().concat())?;
-    Venv::ensure(project, "venv-bare")?.require(PYTEST)
+    let sycl = Venv::with(project, "venv", &[])?;
+    sycl.require(&[&[PYTEST, TYPES, SYCL, NVRTC], peers.requirements()].concat().concat(), &[])?;
+    Venv::with(project, "venv-bare", &[])?.require(PYTEST, &[])
 }
 
 /// The venvs with SYCL and without, in this order.
 fn venvs_of(project: &Project) -> Result<(Venv<'_>, Venv<'_>)> {
-    Ok((Venv::ensure(project, "venv")?, Venv::ensure(project, "venv-bare")?))
+    Ok((Venv::with(project, "venv", &[])?, Venv::with(project, "venv-bare", &[])?))
 }
 
 /// Runs the tests of the wheel and of the example of an extension as steps.
@@ -156,7 +156,7 @@ fn wheel_tests(
     steps.step("installation of the wheels", || {
         for venv in venvs {
             venv.install_wheel(&wheels.usm)?;
-            venv.install_other_wheel(&wheels.extension)?;
+            venv.install_wheel(&wheels.extension)?;
         }
         Ok(())
     })?;

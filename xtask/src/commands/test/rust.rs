@@ -109,5 +109,5 @@ pub(super) fn stand_in(project: &Project) -> PathBuf {
 
 /// A Rust test finds the runtime in the venv, and one that does not find it fails.
 pub(in crate::commands) fn require_sycl<'p>(tests: Cmd<'p>, venv: &Venv<'_>) -> Cmd<'p> {
-    tests.env("VIRTUAL_ENV", venv.dir()).env("USM_REQUIRE_SYCL", "1")
+    tests.env("VIRTUAL_ENV", &venv.dir).env("USM_REQUIRE_SYCL", "1")
 }

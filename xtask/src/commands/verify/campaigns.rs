@@ -84,8 +84,8 @@ pub(super) fn imports(project: &Project, _: &Options, steps: &mut Steps) -> Resu
 const NO_LIMIT: [&str; 2] = ["-o", "faulthandler_timeout=0"];
 
 fn venv(project: &Project) -> Result<Venv<'_>> {
-    let venv = Venv::ensure(project, "venv")?;
-    venv.require(&[PYTEST, SYCL, PEERS].concat())?;
+    let venv = Venv::with(project, "venv", &[])?;
+    venv.require(&[PYTEST, SYCL, PEERS].concat(), &[])?;
     Ok(venv)
 }
 

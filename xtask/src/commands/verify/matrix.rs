@@ -34,8 +34,8 @@ pub(super) fn features(project: &Project, _: &Options, steps: &mut Steps) -> Res
 
 pub(super) fn modules(project: &Project, _: &Options, steps: &mut Steps) -> Result<()> {
     steps.step("building all modules of kernels", || {
-        let venv = Venv::ensure(project, "venv")?;
-        venv.require(SYCL)?;
+        let venv = Venv::with(project, "venv", &[])?;
+        venv.require(SYCL, &[])?;
         let tests =
             project.cargo("").args(["test", "--locked", "-p", "usm-array", "--lib", "--", "--ignored"]);
         openly(rust::require_sycl(tests, &venv))
@@ -59,8 +59,8 @@ pub(super) fn pythons(project: &Project, _: &Options, steps: &mut Steps) -> Resu
 pub(super) fn published(project: &Project, _: &Options, steps: &mut Steps) -> Result<()> {
     steps.step("build and contents of the wheel", || dist::run(project))?;
     steps.step("pytest", || {
-        let venv = Venv::ensure(project, "venv")?;
-        venv.require(&[PYTEST, TYPES, SYCL, NVRTC, PEERS].concat())?;
+        let venv = Venv::with(project, "venv", &[])?;
+        venv.require(&[PYTEST, TYPES, SYCL, NVRTC, PEERS].concat(), &[])?;
         venv.install_wheel(&wheel::build(project)?)?;
         Tests::with_sycl(project, &venv, WHEEL_TESTS, Peers::Light).run()
     })
@@ -68,8 +68,8 @@ pub(super) fn published(project: &Project, _: &Options, steps: &mut Steps) -> Re
 
 pub(super) fn peers(project: &Project, _: &Options, steps: &mut Steps) -> Result<()> {
     steps.step("pytest with all peers", || {
-        let venv = Venv::ensure(project, "venv")?;
-        venv.require(&[PYTEST, TYPES, SYCL, PEERS, HEAVY_PEERS].concat())?;
+        let venv = Venv::with(project, "venv", &[])?;
+        venv.require(&[PYTEST, TYPES, SYCL, PEERS, HEAVY_PEERS].concat(), &[])?;
         venv.install_wheel(&wheel::build_quick(project)?)?;
         // Some of their own tests take minutes, in one test of ours.
         let tests = Tests::with_sycl(project, &venv, WHEEL_TESTS, Peers::All);
@@ -86,8 +86,8 @@ pub(super) fn array_api(project: &Project, options: &Options, steps: &mut Steps)
         ));
     };
     steps.step("array-api-tests", || {
-        let venv = Venv::ensure(project, "venv")?;
-        venv.require(&[PYTEST, SYCL, PEERS, ARRAY_API_SUITE].concat())?;
+        let venv = Venv::with(project, "venv", &[])?;
+        venv.require(&[PYTEST, SYCL, PEERS, ARRAY_API_SUITE].concat(), &[])?;
         venv.install_wheel(&wheel::build_quick(project)?)?;
         let report = project.root.join("docs/array-api.md");
         openly(
@@ -102,9 +102,9 @@ pub(super) fn array_api(project: &Project, options: &Options, steps: &mut Steps)
 
 /// The Rust tests and the ones of the wheel with these variables.
 fn on_other_device(project: &Project, variables: &[(&str, &str)], steps: &mut Steps) -> Result<()> {
-    let venv = Venv::ensure(project, "venv")?;
+    let venv = Venv::with(project, "venv", &[])?;
     steps.step("Rust tests", || {
-        venv.require(&[PYTEST, TYPES, SYCL, PEERS].concat())?;
+        venv.require(&[PYTEST, TYPES, SYCL, PEERS].concat(), &[])?;
         rust::tests(project, &venv, variables)
     })?;
     steps.step("pytest", || {
