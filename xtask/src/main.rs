@@ -12,6 +12,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
+use crate::commands::test;
 use crate::project::{Project, absolute};
 
 /// The commands of the usm workspace. No command needs an environment variable.
@@ -85,23 +86,22 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: Cli) -> Result<()> {
-    let project = Project::open(cli.python)?;
+    let project = &Project::open(cli.python)?;
     match cli.command {
-        Command::Demo { cuda: true, .. } => commands::demo::run_cuda(&project),
-        Command::Demo { sycl, .. } => commands::demo::run(&project, sycl),
-        Command::Test { device: Some(_), pack: true, .. } => commands::device::archive(&project),
-        Command::Test { device: Some(kind), .. } => commands::device::run(&project, kind),
-        Command::Test { peers, all_peers, package, .. } => {
-            commands::test::run(&project, commands::test::Peers::asked(peers, all_peers), &package)
-        }
-        Command::Ci => commands::ci::run(&project),
-        Command::Doctor { interface: Some(path) } => commands::doctor::compare_interface(&project, &path),
-        Command::Doctor { interface: None } => commands::doctor::run(&project),
-        Command::Dist => commands::dist::run(&project),
-        Command::Docs => commands::docs::run(&project),
-        Command::Bench(options) => commands::bench::run(&project, &options),
-        Command::Kernels => commands::kernels::run(&project),
-        Command::Verify(options) => commands::verify::run(&project, &options),
+        Command::Demo { sycl, cuda } => commands::demo::run(project, sycl, cuda),
+        Command::Test { device: Some(_), pack: true, .. } => commands::device::archive(project),
+        Command::Test { device: Some(kind), .. } => commands::device::run(project, kind),
+        Command::Test { all_peers: true, package, .. } => test::run(project, test::ALL_PEERS, &package),
+        Command::Test { peers: true, package, .. } => test::run(project, test::LIGHT_PEERS, &package),
+        Command::Test { package, .. } => test::run(project, &[], &package),
+        Command::Ci => commands::ci::run(project),
+        Command::Doctor { interface: Some(path) } => commands::doctor::compare_interface(project, &path),
+        Command::Doctor { interface: None } => commands::doctor::run(project),
+        Command::Dist => commands::dist::run(project),
+        Command::Docs => commands::docs::run(project),
+        Command::Bench(options) => commands::bench::run(project, &options),
+        Command::Kernels => commands::kernels::run(project),
+        Command::Verify(options) => commands::verify::run(project, &options),
     }
 }
 
@@ -109,8 +109,29 @@ fn run(cli: Cli) -> Result<()> {
 mod tests {
     use clap::CommandFactory;
 
+    use super::Cli;
+
     #[test]
     fn the_command_line_is_consistent() {
-        super::Cli::command().debug_assert();
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn contributing_has_each_command_and_each_part_of_verify() {
+        let document = include_str!("../../CONTRIBUTING.md");
+        let cli = Cli::command();
+        for name in cli.get_subcommands().map(clap::Command::get_name) {
+            assert!(
+                document.contains(&format!("| `cargo xtask {name}")),
+                "CONTRIBUTING.md has no row of {name}"
+            );
+        }
+        let (_, table) = document.split_once("### Checks outside of the gate").unwrap();
+        let (table, _) = table.split_once("\n### ").unwrap();
+        let parts = cli.find_subcommand("verify").unwrap().get_positionals().next().unwrap();
+        for part in parts.get_possible_values() {
+            let name = part.get_name();
+            assert!(table.contains(&format!("`{name}`")), "CONTRIBUTING.md has no part {name} of verify");
+        }
     }
 }

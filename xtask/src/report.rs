@@ -11,12 +11,11 @@ pub(crate) fn say(line: &str) {
 }
 
 /// The steps a command has done so far.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Steps {
     done: Vec<Step>,
 }
 
-#[derive(Debug)]
 struct Step {
     name: String,
     took: Duration,
@@ -24,13 +23,20 @@ struct Step {
 }
 
 impl Steps {
+    /// Runs the steps of a command, and prints their table, also after a step that failed.
+    pub(crate) fn report(work: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        let mut steps = Self::default();
+        let outcome = work(&mut steps);
+        say(&format!("\n{}", steps.table()));
+        outcome
+    }
+
     /// Runs `work` under a name and remembers how long it took and how it ended.
     pub(crate) fn step<T>(&mut self, name: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
         say(&format!("==> {name}"));
         let start = Instant::now();
         let outcome = work();
-        let took = start.elapsed();
-        let passed = outcome.is_ok();
+        let (took, passed) = (start.elapsed(), outcome.is_ok());
         say(&format!("    {} in {}", if passed { "done" } else { "FAILED" }, readable(took)));
         self.done.push(Step { name: name.to_owned(), took, passed });
         outcome
@@ -46,35 +52,22 @@ impl Steps {
         outcome
     }
 
-    /// Prints the table and hands the outcome on.
-    pub(crate) fn finish(&self, outcome: Result<()>) -> Result<()> {
-        say(&format!("\n{}", self.table()));
-        outcome
-    }
-
     /// The steps as a table, one line each.
     fn table(&self) -> String {
         let width = self.done.iter().map(|step| step.name.chars().count()).max().unwrap_or(0);
-        let total = self.done.iter().map(|step| step.took).sum();
-        let mut lines: Vec<String> = self
-            .done
-            .iter()
-            .map(|step| {
-                let verdict = if step.passed { "ok" } else { "FAILED" };
-                format!("{:width$}  {:>12}  {verdict}", step.name, readable(step.took))
-            })
-            .collect();
-        lines.push(format!("{:width$}  {:>12}", "total", readable(total)));
-        lines.join("\n")
+        let line = |name: &str, took| format!("{name:width$}  {:>12}", readable(took));
+        let verdict = |passed| if passed { "ok" } else { "FAILED" };
+        let steps = self.done.iter();
+        let steps = steps.map(|step| format!("{}  {}\n", line(&step.name, step.took), verdict(step.passed)));
+        steps.collect::<String>() + &line("total", self.done.iter().map(|step| step.took).sum())
     }
 }
 
-fn readable(took: Duration) -> String {
-    let seconds = took.as_secs();
-    if seconds < 60 {
-        format!("{:.1} s", took.as_secs_f64())
-    } else {
-        format!("{} min {:02} s", seconds / 60, seconds % 60)
+/// `9.5 s`, `2 min 05 s`.
+pub(crate) fn readable(took: Duration) -> String {
+    match took.as_secs() {
+        ..60 => format!("{:.1} s", took.as_secs_f64()),
+        seconds => format!("{} min {:02} s", seconds / 60, seconds % 60),
     }
 }
 
@@ -93,12 +86,14 @@ mod tests {
     fn the_table_shows_each_step_and_how_it_ended() {
         let mut steps = Steps::default();
         assert_eq!(steps.step("first", || Ok(7)).unwrap(), 7);
-        assert!(steps.step("second one", || Err::<(), _>(anyhow::Error::msg("no"))).is_err());
+        assert!(
+            steps.within("part", |steps| steps.step("two", || anyhow::bail!("no") as Result<()>)).is_err()
+        );
         let table = steps.table();
         let lines: Vec<&str> = table.lines().collect();
         assert_eq!(lines.len(), 3);
         assert!(lines[0].starts_with("first ") && lines[0].ends_with("ok"));
-        assert!(lines[1].starts_with("second one ") && lines[1].ends_with("FAILED"));
+        assert!(lines[1].starts_with("part: two ") && lines[1].ends_with("FAILED"));
         assert!(lines[2].starts_with("total "));
     }
 }

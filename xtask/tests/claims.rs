@@ -225,32 +225,8 @@ fn properties_follow_the_cases_that_a_run_asks_for() {
 }
 
 #[test]
-fn contributing_has_each_command_and_part_and_variable() {
+fn contributing_has_each_variable() {
     let document = fs::read_to_string(root().join("CONTRIBUTING.md")).unwrap();
-    let lines_of = |file: &str, starts: &str| -> Vec<String> {
-        let content = fs::read_to_string(root().join(file)).unwrap();
-        let (_, rest) = content.split_once(starts).unwrap();
-        rest.lines().map(str::to_owned).collect()
-    };
-    let commands = lines_of("xtask/src/main.rs", "enum Command {");
-    let commands = commands.iter().take_while(|line| !line.starts_with('}')).filter_map(|line| {
-        let name = line.strip_prefix("    ").filter(|name| name.starts_with(char::is_uppercase))?;
-        Some(name.split(|c: char| !c.is_alphanumeric()).next()?.to_lowercase())
-    });
-    let commands: Vec<_> = commands.collect();
-    assert!(commands.len() > 5, "{commands:?}");
-    for name in commands {
-        assert!(document.contains(&format!("| `cargo xtask {name}")), "CONTRIBUTING.md has no row of {name}");
-    }
-    let parts = lines_of("xtask/src/commands/verify/mod.rs", "PARTS: ");
-    let parts: Vec<_> =
-        parts.iter().filter_map(|line| line.trim().strip_prefix("name: \"")?.split('"').next()).collect();
-    assert!(parts.len() > 5, "{parts:?}");
-    let (_, table) = document.split_once("### Checks outside of the gate").unwrap();
-    let table = table.split("\n### ").next().unwrap();
-    for name in parts {
-        assert!(table.contains(&format!("`{name}`")), "CONTRIBUTING.md has no part {name} of verify");
-    }
     let code = ["crates", "tests", "xtask/src"].into_iter().flat_map(|folder| files(folder, &["rs", "py"]));
     for (file, content) in code {
         for rest in content.split("USM_REQUIRE_").skip(1) {

@@ -4,7 +4,6 @@ use std::thread;
 
 use anyhow::Result;
 
-use super::test::Peers;
 use super::{docs, test, verify};
 use crate::project::{Project, openly};
 use crate::python::{STYLE, Venv};
@@ -12,13 +11,11 @@ use crate::report::Steps;
 
 /// Runs everything, stops at the first failure, and prints the table of steps.
 pub(crate) fn run(project: &Project) -> Result<()> {
-    let mut steps = Steps::default();
-    let outcome = all(project, &mut steps);
-    steps.finish(outcome)
+    Steps::report(|steps| all(project, steps))
 }
 
 fn all(project: &Project, steps: &mut Steps) -> Result<()> {
-    let peers = Peers::Light;
+    let peers = test::LIGHT_PEERS;
     let [for_packages, for_miri] = [project.again()?, project.again()?];
     thread::scope(|scope| {
         // Packages come over the network, and Miri has one thread: both leave a core to what runs beside.
@@ -33,18 +30,17 @@ fn all(project: &Project, steps: &mut Steps) -> Result<()> {
 
 /// The checks that run no test.
 fn sources(project: &Project, steps: &mut Steps) -> Result<()> {
-    steps.step("format", || openly(project.cargo("").args(["fmt", "--all", "--check"])))?;
+    steps.step("format", || openly(project.cargo("fmt --all --check")))?;
     steps.step("Python style", || {
-        let tools = Venv::with(project, "venv-tools", &[])?;
-        tools.require(STYLE, &[])?;
-        openly(tools.program("ruff").args(["check", "--quiet", "--no-cache"]).arg(&project.root))?;
-        openly(tools.program("ruff").args(["format", "--quiet", "--no-cache", "--check"]).arg(&project.root))
+        let tools = Venv::with(project, "venv-tools", &[STYLE])?;
+        openly(tools.program("ruff").args(["check", "--quiet", "--no-cache"]))?;
+        openly(tools.program("ruff").args(["format", "--quiet", "--no-cache", "--check"]))
     })?;
     steps.step("clippy", || {
-        let clippy = project.cargo_with_python("")?.args(["clippy", "--quiet", "--locked"]);
+        let clippy =
+            project.cargo_with_python("clippy --quiet --locked --workspace --all-targets --features")?;
         // With the same features, what is checked here needs no check for the documentation.
-        let all = ["--workspace", "--all-targets", "--features", docs::ALL_FEATURES];
-        openly(clippy.args(all).args(["--", "-D", "warnings"]))
+        openly(clippy.arg(docs::ALL_FEATURES).args(["--", "-D", "warnings"]))
     })?;
     steps.step("documentation", || docs::run(project))
 }

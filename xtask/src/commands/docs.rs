@@ -9,8 +9,8 @@ pub(super) const ALL_FEATURES: &str = "usm-core/testing,usm-memory/cudarc,usm-ar
 
 /// Builds `target/doc`.
 pub(crate) fn run(project: &Project) -> Result<()> {
-    let doc = project.cargo_with_python("")?.args(["doc", "--quiet", "--locked"]);
-    let doc =
-        doc.args(["--workspace", "--exclude", "usm-pyext-example", "--no-deps", "--features", ALL_FEATURES]);
-    openly(doc.env("RUSTDOCFLAGS", "-D warnings"))
+    let doc = project.cargo_with_python(
+        "doc --quiet --locked --workspace --exclude usm-pyext-example --no-deps --features",
+    )?;
+    openly(doc.arg(ALL_FEATURES).env("RUSTDOCFLAGS", "-D warnings"))
 }

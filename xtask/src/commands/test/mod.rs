@@ -14,11 +14,11 @@ pub(in crate::commands) mod rust;
 use std::path::PathBuf;
 use std::thread::{self, ScopedJoinHandle};
 
-use anyhow::{Error, Result};
+use anyhow::{Result, anyhow};
 
-use self::python::{EXTENSION_TESTS, Tests, WHEEL_TESTS};
+use self::python::{EXTENSION_TESTS, WHEEL_TESTS, hide_sycl, pytest, with_sycl, without_sycl_places};
 use super::demo::EXAMPLE;
-use crate::project::{Project, quietly};
+use crate::project::{Project, openly, quietly};
 use crate::python::{HEAVY_PEERS, NVRTC, PEERS, PYTEST, SYCL, TYPES, Venv};
 use crate::report::{Steps, say};
 use crate::wheel;
@@ -26,66 +26,26 @@ use crate::wheel;
 /// The crates whose tests are those of the wheel.
 const PYTHON_CRATE: &str = "usm-python";
 
-/// Which other libraries must be there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Peers {
-    /// None but dpctl and NumPy
-    None,
-    /// The packages of [`PEERS`]
-    Light,
-    /// The packages of [`HEAVY_PEERS`] as well
-    All,
-}
+/// Other libraries that must be there beside dpctl and NumPy: the variable that makes a missing one a failure, and the packages.
+pub(crate) type Peers = &'static [(&'static str, &'static [&'static str])];
 
-impl Peers {
-    /// The request of the flags `--peers` and `--all-peers`.
-    pub(crate) fn asked(peers: bool, all_peers: bool) -> Self {
-        match (peers, all_peers) {
-            (_, true) => Self::All,
-            (true, false) => Self::Light,
-            (false, false) => Self::None,
-        }
-    }
-
-    /// The packages to install for them.
-    fn requirements(self) -> &'static [&'static [&'static str]] {
-        match self {
-            Self::None => &[],
-            Self::Light => &[PEERS],
-            Self::All => &[PEERS, HEAVY_PEERS],
-        }
-    }
-
-    /// The variables that make a missing one a failure.
-    pub(super) fn variables(self) -> &'static [&'static str] {
-        match self {
-            Self::None => &[],
-            Self::Light => &["USM_REQUIRE_PEERS"],
-            Self::All => &["USM_REQUIRE_PEERS", "USM_REQUIRE_ALL_PEERS"],
-        }
-    }
-}
+/// The libraries of `--peers`, and the ones of `--all-peers`.
+pub(crate) const LIGHT_PEERS: Peers = &[("USM_REQUIRE_PEERS", PEERS)];
+pub(crate) const ALL_PEERS: Peers = &[LIGHT_PEERS[0], ("USM_REQUIRE_ALL_PEERS", HEAVY_PEERS)];
 
 /// The wheel, and the one of the example of an extension.
-struct Wheels {
-    usm: PathBuf,
-    extension: PathBuf,
-}
+type Wheels = [PathBuf; 2];
 
-impl Wheels {
-    fn build(project: &Project) -> Result<Self> {
-        Ok(Self { usm: wheel::build_quick(project)?, extension: wheel::build_extension(project)? })
-    }
+fn build_wheels(project: &Project) -> Result<Wheels> {
+    Ok([wheel::build_quick(project)?, wheel::build_extension(project)?])
 }
 
 /// Runs the tests of some crates, or of all, and prints the table of steps.
 pub(crate) fn run(project: &Project, peers: Peers, packages: &[String]) -> Result<()> {
-    let mut steps = Steps::default();
-    let outcome = match packages {
-        [] => all(project, peers, &mut steps),
-        _ => some(project, peers, packages, &mut steps),
-    };
-    steps.finish(outcome)
+    Steps::report(|steps| match packages {
+        [] => all(project, peers, steps),
+        _ => some(project, peers, packages, steps),
+    })
 }
 
 /// Runs all tests as steps of a bigger command. They stop at the first step that fails.
@@ -94,7 +54,7 @@ pub(super) fn all(project: &Project, peers: Peers, steps: &mut Steps) -> Result<
     // The packages come over the network while the compiler has the cores, and two builds fill the gaps of each other.
     let wheels = thread::scope(|scope| {
         let venvs = scope.spawn(move || prepare(&for_venvs, peers));
-        let wheels = scope.spawn(move || Wheels::build(&for_wheel));
+        let wheels = scope.spawn(move || build_wheels(&for_wheel));
         let run = || {
             steps.step("build of the Rust tests", || rust::build(project))?;
             steps.step("packages for Python, begun at the start", || joined(venvs))?;
@@ -105,28 +65,27 @@ pub(super) fn all(project: &Project, peers: Peers, steps: &mut Steps) -> Result<
         };
         run().inspect_err(|_| say("    waiting for the end of what was begun at the start"))
     })?;
-    let (sycl, bare) = venvs_of(project)?;
-    wheel_tests(project, peers, &wheels, [&sycl, &bare], steps)
+    wheel_tests(project, peers, &wheels, steps)
 }
 
 /// The outcome of a thread's work.
 pub(super) fn joined<T>(thread: ScopedJoinHandle<'_, Result<T>>) -> Result<T> {
-    thread.join().map_err(|_| Error::msg("a thread of this command panicked"))?
+    thread.join().map_err(|_| anyhow!("a thread of this command panicked"))?
 }
 
 /// Runs the tests of some crates as steps.
 fn some(project: &Project, peers: Peers, packages: &[String], steps: &mut Steps) -> Result<()> {
     steps.step("packages for Python", || prepare(project, peers))?;
-    let (sycl, bare) = venvs_of(project)?;
+    let sycl = Venv::with(project, "venv", &[])?;
     for package in packages {
         if package == PYTHON_CRATE {
             steps.step("stand-in of the CUDA driver", || rust::build_stand_in(project))?;
-            let wheels = steps.step("wheels", || Wheels::build(project))?;
-            wheel_tests(project, peers, &wheels, [&sycl, &bare], steps)?;
+            let wheels = steps.step("wheels", || build_wheels(project))?;
+            wheel_tests(project, peers, &wheels, steps)?;
         } else {
             steps.step(&format!("tests of {package}"), || rust::tests_of(project, &sycl, package))?;
-            steps
-                .step(&format!("doctests of {package}"), || rust::doctests(project, &sycl, Some(package)))?;
+            let doctests = format!("doctests of {package}");
+            steps.step(&doctests, || rust::doctests(project, &sycl, Some(package)))?;
         }
     }
     Ok(())
@@ -134,48 +93,34 @@ fn some(project: &Project, peers: Peers, packages: &[String], steps: &mut Steps)
 
 /// Makes and fills the venvs.
 pub(super) fn prepare(project: &Project, peers: Peers) -> Result<()> {
-    let sycl = Venv::with(project, "venv", &[])?;
-    sycl.require(&[&[PYTEST, TYPES, SYCL, NVRTC], peers.requirements()].concat().concat(), &[])?;
-    Venv::with(project, "venv-bare", &[])?.require(PYTEST, &[])
-}
-
-/// The venvs with SYCL and without, in this order.
-fn venvs_of(project: &Project) -> Result<(Venv<'_>, Venv<'_>)> {
-    Ok((Venv::with(project, "venv", &[])?, Venv::with(project, "venv-bare", &[])?))
+    let peers = peers.iter().map(|(_, packages)| *packages);
+    let groups: Vec<_> = [PYTEST, TYPES, SYCL, NVRTC].into_iter().chain(peers).collect();
+    Venv::with(project, "venv", &groups)?;
+    Venv::with(project, "venv-bare", &[PYTEST]).map(drop)
 }
 
 /// Runs the tests of the wheel and of the example of an extension as steps.
-fn wheel_tests(
-    project: &Project,
-    peers: Peers,
-    wheels: &Wheels,
-    venvs: [&Venv<'_>; 2],
-    steps: &mut Steps,
-) -> Result<()> {
-    let [sycl, bare] = venvs;
+fn wheel_tests(project: &Project, peers: Peers, wheels: &Wheels, steps: &mut Steps) -> Result<()> {
+    let [sycl, bare] = [Venv::with(project, "venv", &[])?, Venv::with(project, "venv-bare", &[])?];
     steps.step("installation of the wheels", || {
-        for venv in venvs {
-            venv.install_wheel(&wheels.usm)?;
-            venv.install_wheel(&wheels.extension)?;
+        for (venv, wheel) in wheels.iter().flat_map(|wheel| [(&sycl, wheel), (&bare, wheel)]) {
+            venv.install_wheel(wheel)?;
         }
         Ok(())
     })?;
-    steps.step("pytest on the stand-in of the CUDA driver", || Tests::stand_in(project, sycl).run())?;
-    // What passed on the host backend does not run again.
-    let passed = project.target.join("passed-without-sycl").display().to_string();
-    let bare_tests = |folder| Tests::without_sycl(project, bare, folder);
+    let run = |tests| python::run(project, openly, tests);
+    let bare_tests = |folder| hide_sycl(pytest(project, &bare, &[folder]));
     let (kernels, value) = rust::SCALAR_KERNELS;
-    let sycl_tests = |folder| Tests::with_sycl(project, sycl, folder, peers).env(kernels, value);
+    let sycl_tests = |folder| with_sycl(pytest(project, &sycl, &[folder]), peers).env(kernels, value);
+    steps.step("pytest on the stand-in of the CUDA driver", || run(python::on_stand_in(project, &sycl)))?;
+    // What passed on the host backend does not run again.
+    let passed = project.target.join("passed-without-sycl");
     steps.step("pytest without SYCL and NumPy", || {
-        bare_tests(WHEEL_TESTS).args(&["--write-passed", &passed]).run()
+        run(bare_tests(WHEEL_TESTS).arg("--write-passed").arg(&passed))
     })?;
-    steps.step("pytest with SYCL", || sycl_tests(WHEEL_TESTS).args(&["--leave-out", &passed]).run())?;
-    steps.step("pytest of the extension without SYCL and NumPy", || bare_tests(EXTENSION_TESTS).run())?;
-    steps.step("pytest of the extension with SYCL", || sycl_tests(EXTENSION_TESTS).run())?;
-    steps.step("example with SYCL", || quietly(example(project, sycl)).map(drop))?;
-    steps.step("example without SYCL", || quietly(python::hide_sycl(example(project, bare))).map(drop))
-}
-
-fn example<'p>(project: &Project, venv: &Venv<'p>) -> xshell::Cmd<'p> {
-    venv.python().arg(project.root.join(EXAMPLE))
+    steps.step("pytest with SYCL", || run(sycl_tests(WHEEL_TESTS).arg("--leave-out").arg(&passed)))?;
+    steps.step("pytest of the extension without SYCL and NumPy", || run(bare_tests(EXTENSION_TESTS)))?;
+    steps.step("pytest of the extension with SYCL", || run(sycl_tests(EXTENSION_TESTS)))?;
+    steps.step("example with SYCL", || quietly(sycl.python().arg(EXAMPLE)).map(drop))?;
+    steps.step("example without SYCL", || quietly(without_sycl_places(bare.python().arg(EXAMPLE))).map(drop))
 }

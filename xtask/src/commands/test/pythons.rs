@@ -4,43 +4,38 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::python::{Tests, WHEEL_TESTS};
-use crate::project::{Interpreter, Project};
+use super::python::{self, hide_sycl, pytest, with_sycl};
+use crate::project::{Interpreter, Project, openly};
 use crate::python::{PYTEST, SYCL, Venv};
 use crate::report::{Steps, say};
 
 /// The series that the wheel is tested with where they are found, beside the one that everything is tested with.
 const SERIES: [&str; 5] = ["3.15", "3.14", "3.13", "3.12", "3.11"];
 
-/// The files of [`WHEEL_TESTS`] that depend on the interpreter: its objects, its collector, its threads and signals, its end, its
-/// protocols, and one of everything else.
+/// The files that depend on the interpreter: its objects, its collector, its threads and signals, its end, its protocols, and one of
+/// everything else.
 const CORE_TESTS: [&str; 20] = [
-    "test_array_pickle",
-    "test_assignment",
-    "test_buffer_protocol",
-    "test_constructor",
-    "test_devices",
-    "test_dlpack",
-    "test_dlpack_c_api",
-    "test_docstrings",
-    "test_events",
-    "test_import",
-    "test_interface_export",
-    "test_lifetime",
-    "test_main",
-    "test_memory_lifecycle",
-    "test_robust_fork",
-    "test_robust_interpreters",
-    "test_robust_interrupt",
-    "test_robust_objects",
-    "test_robust_shutdown",
-    "test_threads",
+    "tests/python/test_array_pickle.py",
+    "tests/python/test_assignment.py",
+    "tests/python/test_buffer_protocol.py",
+    "tests/python/test_constructor.py",
+    "tests/python/test_devices.py",
+    "tests/python/test_dlpack.py",
+    "tests/python/test_dlpack_c_api.py",
+    "tests/python/test_docstrings.py",
+    "tests/python/test_events.py",
+    "tests/python/test_import.py",
+    "tests/python/test_interface_export.py",
+    "tests/python/test_lifetime.py",
+    "tests/python/test_main.py",
+    "tests/python/test_memory_lifecycle.py",
+    "tests/python/test_robust_fork.py",
+    "tests/python/test_robust_interpreters.py",
+    "tests/python/test_robust_interrupt.py",
+    "tests/python/test_robust_objects.py",
+    "tests/python/test_robust_shutdown.py",
+    "tests/python/test_threads.py",
 ];
-
-/// pytest on [`CORE_TESTS`].
-fn core<'p>(project: &'p Project, venv: &Venv<'p>) -> Tests<'p> {
-    Tests::of(project, venv, &CORE_TESTS.map(|name| format!("{WHEEL_TESTS}/{name}.py")))
-}
 
 /// The same wheel on each other Python that is found; with SYCL, which takes gigabytes of disk, on the newest one that there are wheels
 /// for.
@@ -60,7 +55,7 @@ pub(in crate::commands) fn all(project: &Project, wheel: &Path, steps: &mut Step
             let venv = Venv::of(project, &format!("venv-bare-{series}"), &python)?;
             venv.require(PYTEST, &[])?;
             venv.install_wheel(wheel)?;
-            core(project, &venv).hiding_sycl().run()
+            python::run(project, openly, hide_sycl(pytest(project, &venv, &CORE_TESTS)))
         })?;
         if is_done_with_sycl {
             continue;
@@ -76,8 +71,8 @@ pub(in crate::commands) fn all(project: &Project, wheel: &Path, steps: &mut Step
                 outcome => outcome?,
             }
             venv.install_wheel(wheel)?;
-            core(project, &venv).env("USM_REQUIRE_SYCL", "1").run()?;
-            Ok(true)
+            let tests = with_sycl(pytest(project, &venv, &CORE_TESTS), &[]);
+            python::run(project, openly, tests).map(|()| true)
         })?;
     }
     Ok(())

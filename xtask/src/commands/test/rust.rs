@@ -29,12 +29,13 @@ pub(super) const SCALAR_KERNELS: (&str, &str) = ("CL_CONFIG_CPU_VECTORIZER_MODE"
 /// The tests of one crate are built once and run often: optimized, they take less time, and their build more.
 const OPTIMIZED: &str = "profile.dev.opt-level=1";
 
-/// The limit of a whole test program, for runs without nextest, in seconds: `crates/test-stacks`.
-const PROGRAM_LIMIT: (&str, &str) = ("USM_TEST_LIMIT_S", "1200");
+/// The limit of a whole test program, for runs without nextest, in seconds: `crates/test-stacks`. Some tests count all memory of
+/// their process: one after the other there.
+const WITHOUT_NEXTEST: [(&str, &str); 2] = [("USM_TEST_LIMIT_S", "1200"), ("RUST_TEST_THREADS", "1")];
 
 /// Builds all tests.
 pub(super) fn build(project: &Project) -> Result<()> {
-    openly(runner(project).args(TESTED.split(' ')).arg("--no-run"))
+    openly(runner(project, TESTED).arg("--no-run"))
 }
 
 /// Runs all tests, with these variables.
@@ -43,63 +44,53 @@ pub(in crate::commands) fn tests(
     venv: &Venv<'_>,
     variables: &[(&str, &str)],
 ) -> Result<()> {
-    let tests = with_devices(project, runner(project).args(TESTED.split(' ')), venv);
-    openly(variables.iter().fold(tests, |tests, (name, value)| tests.env(name, value)))
+    openly(with_devices(project, runner(project, TESTED), venv).envs(variables.iter().copied()))
 }
 
 /// Runs the tests of one crate.
 pub(super) fn tests_of(project: &Project, venv: &Venv<'_>, package: &str) -> Result<()> {
     build_stand_in(project)?;
-    let (name, value) = SCALAR_KERNELS;
-    openly(with_devices(project, of_package(runner(project), package), venv).env(name, value))
+    let tests = runner(project, &of_package(package));
+    openly(with_devices(project, tests, venv).envs([SCALAR_KERNELS]))
 }
 
-/// A command about one crate, with its features and its profile: two commands with other ones would build it twice.
-fn of_package<'p>(command: Cmd<'p>, package: &str) -> Cmd<'p> {
+/// Options about one crate, with its features and its profile: two commands with other ones would build it twice.
+fn of_package(package: &str) -> String {
     let features = FEATURES.iter().filter(|(name, _)| *name == package);
-    features.fold(command.args(["--package", package, "--config", OPTIMIZED]), |command, (_, features)| {
-        command.args(["--features", features])
-    })
+    let features = features.map(|(_, features)| format!(" --features {features}"));
+    format!("--package {package} --config {OPTIMIZED}{}", features.collect::<String>())
 }
 
 /// Runs the doctests of one crate, or of all.
 pub(super) fn doctests(project: &Project, venv: &Venv<'_>, package: Option<&str>) -> Result<()> {
-    let doctests = project.cargo("").args(["test", "--quiet", "--locked", "--doc"]);
-    let doctests = match package {
-        // The model has files of usm-memory, whose examples are tested there.
-        None => doctests.args(TESTED.split(' ')).args(["--exclude", "access-model"]),
-        Some(package) => of_package(doctests, package),
-    };
-    openly(require_sycl(doctests, venv))
+    // The model has files of usm-memory, whose examples are tested there.
+    let which = package.map_or_else(|| format!("{TESTED} --exclude access-model"), of_package);
+    openly(require_sycl(project.cargo(&format!("test --quiet --locked --doc {which}")), venv))
 }
 
 /// nextest where it is installed, which ends a test that hangs; else `cargo test`, which ends its program.
-pub(in crate::commands) fn runner(project: &Project) -> Cmd<'_> {
+pub(in crate::commands) fn runner<'p>(project: &'p Project, options: &str) -> Cmd<'p> {
     let program = if has_nextest(project) {
-        project.cargo("").args(["nextest", "run", "--status-level", "slow"])
+        "nextest run --status-level slow"
     } else {
-        project.cargo("").args(["test", "--quiet", "--no-fail-fast", "--lib", "--bins", "--tests"])
+        "test --quiet --no-fail-fast --lib --bins --tests"
     };
-    program.arg("--locked")
+    project.cargo(&format!("{program} --locked {options}"))
 }
 
 fn has_nextest(project: &Project) -> bool {
-    quietly(project.cargo("").args(["nextest", "--version"])).is_ok()
+    quietly(project.cargo("nextest --version")).is_ok()
 }
 
 /// Tests over all backends have a SYCL device and a CUDA device. A missing one is a failure.
 fn with_devices<'p>(project: &Project, tests: Cmd<'p>, venv: &Venv<'_>) -> Cmd<'p> {
     let tests = require_sycl(tests, venv).env(DRIVER, stand_in(project)).env("USM_REQUIRE_CUDA", "1");
-    if has_nextest(project) {
-        return tests;
-    }
-    // Some tests count all memory of their process: one after the other there.
-    tests.env(PROGRAM_LIMIT.0, PROGRAM_LIMIT.1).env("RUST_TEST_THREADS", "1")
+    if has_nextest(project) { tests } else { tests.envs(WITHOUT_NEXTEST) }
 }
 
 /// Builds the stand-in of the CUDA driver alone. Its unit tests would not do: they are a program and leave out the library.
 pub(super) fn build_stand_in(project: &Project) -> Result<()> {
-    quietly(project.cargo("").args(["build", "--locked", "--package", "cuda-loopback"])).map(drop)
+    quietly(project.cargo("build --locked --package cuda-loopback")).map(drop)
 }
 
 /// The stand-in of the CUDA driver, which is built with the tests.

@@ -16,131 +16,109 @@ mod sanitize;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use clap::Args;
-use clap::builder::PossibleValuesParser;
+use clap::{Args, ValueEnum};
 
-use self::record::Record;
 pub(super) use self::sanitize::miri_in_gate;
-use crate::project::Project;
-use crate::report::{Steps, say};
+use crate::project::{Project, absolute};
+use crate::report::Steps;
 
 /// What the command line asks for.
 #[derive(Args)]
 pub(crate) struct Options {
     /// The parts to run; without one, all of them
-    #[arg(value_parser = PossibleValuesParser::new(PARTS.map(|part| part.name)), hide_possible_values = true)]
-    parts: Vec<String>,
-    /// Name the parts and what they check, and run nothing
-    #[arg(long)]
-    list: bool,
+    #[arg(value_enum)]
+    parts: Vec<Part>,
     /// Random cases per property, in the part `properties`
     #[arg(long, default_value_t = 1_000_000)]
     cases: u32,
     /// A clone of array-api-tests with its submodule, for the part `array-api`
-    #[arg(long, value_name = "CLONE")]
+    #[arg(long, value_name = "CLONE", value_parser = absolute)]
     array_api: Option<PathBuf>,
 }
 
-/// A check that can run alone.
-struct Part {
-    name: &'static str,
-    checks: &'static str,
-    run: fn(&Project, &Options, &mut Steps) -> Result<()>,
+/// A check that can run alone, with what it checks; the shortest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// no undefined behaviour in unit tests of usm-memory and usm-array
+    Miri,
+    /// no data race in usm-memory, by ThreadSanitizer
+    Threads,
+    /// each module of kernels builds on the SYCL device
+    Modules,
+    /// clippy and the Rust tests without default features
+    Features,
+    /// the wheel as published: its contents, and its tests with kernels as users get them
+    Published,
+    /// all tests with `USM_STRICT_DEVICE=1`
+    Strict,
+    /// the wheel on each other Python that is found
+    Pythons,
+    /// the tests of the wheel with all peers, PyTorch and all tests of dpnp included
+    Peers,
+    /// the array API's own suite on each provider's memory, from the clone that `--array-api` names
+    ArrayApi,
+    /// all tests on PoCL's CPU device (`apt install pocl-opencl-icd`)
+    Pocl,
+    /// 100,000 random drops of handles with work in flight
+    Drops,
+    /// 1,000 forked children beside each kind of activity
+    Forks,
+    /// each order of imports of usm, dpctl, dpnp, NumPy and PyTorch
+    Imports,
+    /// 10,000 random examples per property of the wheel
+    Examples,
+    /// a million random cases per property of usm-array
+    Properties,
 }
 
-/// The parts, the shortest first.
-const PARTS: [Part; 15] = [
-    Part {
-        name: "miri",
-        checks: "no undefined behaviour in unit tests of usm-memory and usm-array",
-        run: sanitize::miri,
-    },
-    Part {
-        name: "threads",
-        checks: "no data race in usm-memory, by ThreadSanitizer",
-        run: sanitize::threads,
-    },
-    Part {
-        name: "modules",
-        checks: "each module of kernels builds on the SYCL device",
-        run: matrix::modules,
-    },
-    Part {
-        name: "features",
-        checks: "clippy and the Rust tests without default features",
-        run: matrix::features,
-    },
-    Part {
-        name: "published",
-        checks: "the wheel as published: its contents, and its tests with kernels as users get them",
-        run: matrix::published,
-    },
-    Part { name: "strict", checks: "all tests with `USM_STRICT_DEVICE=1`", run: matrix::strict },
-    Part { name: "pythons", checks: "the wheel on each other Python that is found", run: matrix::pythons },
-    Part {
-        name: "peers",
-        checks: "the tests of the wheel with all peers, PyTorch and all tests of dpnp included",
-        run: matrix::peers,
-    },
-    Part {
-        name: "array-api",
-        checks: "the array API's own suite on each provider's memory, from the clone that `--array-api` names",
-        run: matrix::array_api,
-    },
-    Part {
-        name: "pocl",
-        checks: "all tests on PoCL's CPU device (`apt install pocl-opencl-icd`)",
-        run: matrix::pocl,
-    },
-    Part {
-        name: "drops",
-        checks: "100,000 random drops of handles with work in flight",
-        run: campaigns::drops,
-    },
-    Part {
-        name: "forks",
-        checks: "1,000 forked children beside each kind of activity",
-        run: campaigns::forks,
-    },
-    Part {
-        name: "imports",
-        checks: "each order of imports of usm, dpctl, dpnp, NumPy and PyTorch",
-        run: campaigns::imports,
-    },
-    Part {
-        name: "examples",
-        checks: "10,000 random examples per property of the wheel",
-        run: campaigns::examples,
-    },
-    Part {
-        name: "properties",
-        checks: "a million random cases per property of usm-array",
-        run: campaigns::properties,
-    },
-];
+impl Part {
+    fn run(self, project: &Project, options: &Options, steps: &mut Steps) -> Result<()> {
+        match self {
+            Self::Miri => sanitize::miri(project, steps),
+            Self::Threads => sanitize::threads(project, steps),
+            Self::Modules => matrix::modules(project, steps),
+            Self::Features => matrix::features(project, steps),
+            Self::Published => matrix::published(project, steps),
+            Self::Strict => matrix::on_other_device(project, matrix::STRICT, steps),
+            Self::Pythons => matrix::pythons(project, steps),
+            Self::Peers => matrix::peers(project, steps),
+            Self::ArrayApi => matrix::array_api(project, options.array_api.as_ref(), steps),
+            Self::Pocl => matrix::on_other_device(project, matrix::POCL, steps),
+            Self::Drops => campaigns::drops(project, steps),
+            Self::Forks => campaigns::forks(project, steps),
+            Self::Imports => campaigns::imports(project, steps),
+            Self::Examples => campaigns::examples(project, steps),
+            Self::Properties => campaigns::properties(project, options.cases, steps),
+        }
+    }
+
+    fn name(self) -> String {
+        self.to_possible_value().unwrap_or_default().get_name().to_owned()
+    }
+
+    fn checks(self) -> String {
+        self.to_possible_value().unwrap_or_default().get_help().unwrap_or_default().to_string()
+    }
+}
 
 /// Runs parts, and writes down which of them passed.
 pub(crate) fn run(project: &Project, options: &Options) -> Result<()> {
-    if options.list {
-        PARTS.iter().for_each(|part| say(&format!("{:12} {}", part.name, part.checks)));
-        return Ok(());
-    }
-    let wanted = chosen(&options.parts, options.array_api.is_some());
-    let mut steps = Steps::default();
-    let outcome = wanted.iter().try_for_each(|part| {
-        let record = Record::start(project, part.name)?;
-        steps.within(part.name, |steps| (part.run)(project, options, steps))?;
-        record.passed(&PARTS)
-    });
-    steps.finish(outcome)
+    Steps::report(|steps| {
+        chosen(options).into_iter().try_for_each(|part| {
+            record::recorded(project, part, || {
+                steps.within(&part.name(), |steps| part.run(project, options, steps))
+            })
+        })
+    })
 }
 
 /// The named parts. Without names all of them, but only the array API's suite where its clone is named, and else not that one.
-fn chosen(names: &[String], has_clone: bool) -> Vec<&'static Part> {
-    if names.is_empty() {
-        return PARTS.iter().filter(|part| (part.name == "array-api") == has_clone).collect();
+fn chosen(options: &Options) -> Vec<Part> {
+    if !options.parts.is_empty() {
+        return options.parts.clone();
     }
-    names.iter().filter_map(|name| PARTS.iter().find(|part| part.name == name)).collect()
+    let parts = Part::value_variants().iter().copied();
+    parts.filter(|part| (*part == Part::ArrayApi) == options.array_api.is_some()).collect()
 }
 
 #[cfg(test)]
@@ -149,9 +127,10 @@ mod tests {
 
     #[test]
     fn parts_are_chosen_by_name() {
-        assert_eq!(chosen(&[], false).len(), PARTS.len() - 1);
-        assert_eq!(chosen(&[], true).len(), 1);
-        let names: Vec<_> = chosen(&["miri".to_owned()], false).iter().map(|part| part.name).collect();
-        assert_eq!(names, ["miri"]);
+        let chosen =
+            |parts: &[Part], array_api| chosen(&Options { parts: parts.to_vec(), cases: 1, array_api });
+        assert_eq!(chosen(&[], None).len(), Part::value_variants().len() - 1);
+        assert_eq!(chosen(&[], Some(PathBuf::new())), [Part::ArrayApi]);
+        assert_eq!(chosen(&[Part::Miri], None), [Part::Miri]);
     }
 }

@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
-use anyhow::{Error, Result};
+use anyhow::{Context, Result, ensure};
 use xshell::Cmd;
 
-use super::Options;
 use crate::commands::test::rust::runner;
 use crate::project::{Project, openly_for_long, quietly};
 use crate::report::{Steps, say};
@@ -24,20 +23,26 @@ const INTERPRETED: [(&str, &[&str], &str); 2] = [
 /// A test that takes all numbers that pools can have. It needs more time than all others together.
 const NOT_IN_GATE: &[&str] = &["--skip", "pools_for_which_no_number_was_left"];
 
+const MIRI_IS_MISSING: &str =
+    "Miri comes with nightly toolchains only: rustup toolchain install nightly --component miri,rust-src";
+
 /// Runs of Miri, each with another order of threads.
 const SEEDS: &str = "-Zmiri-many-seeds=0..16";
 
 /// ThreadSanitizer over all tests of usm-memory.
-pub(super) fn threads(project: &Project, _: &Options, steps: &mut Steps) -> Result<()> {
+pub(super) fn threads(project: &Project, steps: &mut Steps) -> Result<()> {
     steps.step("ThreadSanitizer", || {
-        missing_for_threads(project)?;
+        // The sanitizer sees only code that is compiled for it, the standard library's locks included, so that is built from its source.
+        let sysroot = quietly(project.command("rustc").args(["--print", "sysroot"]))?;
+        let source = Path::new(sysroot.trim()).join("lib/rustlib/src/rust/library/Cargo.lock");
+        let remedy = "rustup component add rust-src";
+        ensure!(source.is_file(), "ThreadSanitizer needs the source of the standard library: {remedy}");
         let about = quietly(project.command("rustc").arg("-vV"))?;
         let host = about.lines().find_map(|line| line.strip_prefix("host: "));
-        let host = host.ok_or_else(|| Error::msg("rustc -vV names no host"))?;
-        let tests = runner(project)
-            .args(["-Zbuild-std", "--target", host, "-p", "usm-memory", "--lib", "--tests"])
-            .args(["--no-default-features", "--features", "usm-core/testing"]);
-        let tests = NOT_THREADED.iter().fold(tests.arg("--"), |tests, name| tests.args(["--skip", name]));
+        let host = host.context("rustc -vV names no host")?;
+        let what = "-p usm-memory --lib --tests --no-default-features --features usm-core/testing";
+        let tests = runner(project, &format!("-Zbuild-std --target {host} {what} --"));
+        let tests = tests.args(NOT_THREADED.iter().flat_map(|name| ["--skip", name]));
         // Other tests fork, too, and their children start threads.
         let tests = tests.env("TSAN_OPTIONS", "die_after_fork=0");
         // Options of a nightly compiler, which the stable one has too.
@@ -46,64 +51,39 @@ pub(super) fn threads(project: &Project, _: &Options, steps: &mut Steps) -> Resu
     })
 }
 
-/// The sanitizer sees only code that is compiled for it, the standard library's locks included, so that is built from its source.
-fn missing_for_threads(project: &Project) -> Result<()> {
-    let sysroot = quietly(project.command("rustc").args(["--print", "sysroot"]))?;
-    let source = Path::new(sysroot.trim()).join("lib/rustlib/src/rust/library/Cargo.lock");
-    let what = "ThreadSanitizer needs the source of the standard library: rustup component add rust-src";
-    if source.is_file() { Ok(()) } else { Err(Error::msg(what)) }
-}
-
 /// Miri over unit tests of usm-memory, in several orders of threads, and of the layouts of usm-array.
-pub(super) fn miri(project: &Project, _: &Options, steps: &mut Steps) -> Result<()> {
+pub(super) fn miri(project: &Project, steps: &mut Steps) -> Result<()> {
     steps.step("Miri", || {
-        missing_for_miri(project).map_or(Ok(()), |what| Err(Error::msg(what)))?;
-        interpret(project, &INTERPRETED, SEEDS, openly_for_long)
+        ensure!(has_miri(project), MIRI_IS_MISSING);
+        INTERPRETED.iter().try_for_each(|(package, tests, cases)| {
+            // Layouts have one thread.
+            let seeds = if *package == "usm-memory" { SEEDS } else { "" };
+            openly_for_long(interpreted(project, package, cases, seeds).args(*tests))
+        })
     })
 }
 
 /// Miri over unit tests of usm-memory in one order of threads, for continuous integration. Where it is not installed, this says so.
 pub(in crate::commands) fn miri_in_gate(project: &Project) -> Result<()> {
-    match missing_for_miri(project) {
-        None => {
-            let (package, tests, cases) = INTERPRETED[0];
-            let tests = [tests, NOT_IN_GATE].concat();
-            interpret(project, &[(package, &tests, cases)], "", |tests| quietly(tests).map(drop))
-        }
-        Some(what) => {
-            say(&format!("    Miri is NOT RUN: {what}"));
-            Ok(())
-        }
+    if !has_miri(project) {
+        say(&format!("    Miri is NOT RUN: {MIRI_IS_MISSING}"));
+        return Ok(());
     }
+    let (package, tests, cases) = INTERPRETED[0];
+    quietly(interpreted(project, package, cases, "").args(tests).args(NOT_IN_GATE)).map(drop)
 }
 
-fn missing_for_miri(project: &Project) -> Option<String> {
-    let asked = project.command("rustup").args(["run", "nightly", "cargo", "miri", "--version"]);
-    let what =
-        "Miri comes with nightly toolchains only: rustup toolchain install nightly --component miri,rust-src";
-    quietly(asked).err().map(|_| what.to_owned())
+fn has_miri(project: &Project) -> bool {
+    quietly(project.command("rustup").args(["run", "nightly", "cargo", "miri", "--version"])).is_ok()
 }
 
-fn interpret(
-    project: &Project,
-    runs: &[(&str, &[&str], &str)],
-    seeds: &str,
-    run: fn(Cmd<'_>) -> Result<()>,
-) -> Result<()> {
-    for &(package, tests, cases) in runs {
-        // Addresses come from C as numbers; files and clocks of this machine are looked at. Layouts have one thread.
-        let seeds = if package == "usm-memory" { seeds } else { "" };
-        let flags = format!("-Zmiri-disable-isolation -Zmiri-permissive-provenance {seeds}");
-        let command = project
-            .command("rustup")
-            .args(["run", "nightly", "cargo", "miri", "test", "--locked", "-p", package])
-            .args(["--no-default-features", "--lib", "--"])
-            .args(tests)
-            .env("MIRIFLAGS", flags.trim())
-            .env("PROPTEST_CASES", cases);
-        run(sanitized(project, command))?;
-    }
-    Ok(())
+/// Unit tests of a crate in Miri. Options of the tests follow.
+fn interpreted<'p>(project: &'p Project, package: &str, cases: &str, seeds: &str) -> Cmd<'p> {
+    // Addresses come from C as numbers; files and clocks of this machine are looked at.
+    let flags = format!("-Zmiri-disable-isolation -Zmiri-permissive-provenance {seeds}");
+    let command = "run nightly cargo miri test --locked --no-default-features --lib -p";
+    let command = project.command("rustup").args(command.split(' ')).args([package, "--"]);
+    sanitized(project, command.env("MIRIFLAGS", flags.trim()).env("PROPTEST_CASES", cases))
 }
 
 /// With a build folder of its own, since all is compiled in another way.
