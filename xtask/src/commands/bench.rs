@@ -1,15 +1,15 @@
 //! `cargo xtask bench`: builds and installs what the comparison needs, and starts it. The programs are in `crates/usm-bench`.
 
-use std::path::{Path, PathBuf};
+use std::ffi::OsString;
+use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
-use xshell::Cmd;
 
 use super::device::{self, Kind};
 use super::test::python::CUDA;
 use super::test::rust::{DRIVER, STAND_IN};
-use crate::project::{Project, openly, quietly};
+use crate::project::{Project, absolute, openly, quietly};
 use crate::python::{COMPARED, CUDA_PEERS, ML_DTYPES, NUMPY, REPORT, SYCL, Venv};
 use crate::report::say;
 use crate::wheel;
@@ -20,11 +20,9 @@ const RUST: &str = "release/examples/compare";
 
 /// What the cases on a device need, seen from the root: their goals, and the programs.
 const DEVICE_PARTS: [&str; 2] = ["crates/usm-bench/goals-cuda.toml", "crates/usm-bench/python"];
-/// Starts the packed comparison, seen from the root, and its name, the folder and the archive, in the build directory.
+/// Starts the packed comparison, seen from the root, and the folder, in the build directory.
 const RUNNER: &str = "tests/packed/bench.py";
-const RUNNER_NAME: &str = "run.py";
 const FOLDER: &str = "packed-bench";
-const ARCHIVE: &str = "packed-bench.tar.xz";
 
 /// What the command line asks for.
 #[derive(Args)]
@@ -45,7 +43,7 @@ pub(crate) struct Options {
     #[arg(long)]
     quick: bool,
     /// Tell what changed since a saved report.json
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = absolute)]
     compare: Option<PathBuf>,
     /// Fail if a goal of goals.toml that belongs to this run is missed three times, or cannot be measured
     #[arg(long)]
@@ -54,10 +52,10 @@ pub(crate) struct Options {
     #[arg(long, conflicts_with_all = ["quick", "case"])]
     page: bool,
     /// Measure nothing: judge a saved report.json by the goals as they are now, and write the files again
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["quick", "case", "installed"])]
+    #[arg(long, value_name = "FILE", value_parser = absolute, conflicts_with_all = ["quick", "case", "installed"])]
     judge: Option<PathBuf>,
     /// A Python that has usm, NumPy, dpctl and dpnp, in place of a venv with a new wheel
-    #[arg(long, value_name = "PYTHON")]
+    #[arg(long, value_name = "PYTHON", value_parser = absolute)]
     installed: Option<PathBuf>,
     /// Measure the Rust cases whose name contains this by criterion, with the options that follow
     #[arg(last = true)]
@@ -70,123 +68,81 @@ pub(crate) fn run(project: &Project, options: &Options) -> Result<()> {
         return openly(project.command(rust(project)?).arg("--bench").args(&options.criterion));
     }
     if options.pack {
-        return pack(project);
+        let folder = device::start(project, FOLDER, &wheel::build(project)?, RUNNER, &DEVICE_PARTS)?;
+        return device::compress(project, &folder);
     }
-    let device = match options.device {
-        Some(kind) if options.judge.is_none() => Some(on_device(project, kind)?),
-        _ => None,
+    let measured = if options.judge.is_some() {
+        Vec::new()
+    } else if let Some(kind) = options.device {
+        on_device(project, kind)?
+    } else {
+        let (python, rust) = (python(project, options)?, rust(project)?);
+        vec!["--python".into(), python.into(), "--rust".into(), rust.into()]
     };
-    let report = Venv::with(project, "venv-report", &[])?;
-    report.require(REPORT, &[])?;
-    let mut compare = report.python().args(["-B", "-u"]).arg(project.root.join(COMPARISON));
-    let folder = if options.device.is_some() { "bench-cuda" } else { "bench" };
-    compare = compare.arg("--folder").arg(project.target.join(folder));
-    let smoke = options.smoke || options.device == Some(Kind::CudaStandIn);
-    let flags = [
-        ("--quick", options.quick),
-        ("--check", options.check),
-        ("--page", options.page),
-        ("--smoke", smoke),
-    ];
-    for (name, wanted) in flags {
-        compare = compare.args(wanted.then_some(name));
-    }
-    if options.device.is_some() {
-        compare = compare.args(["--device", "cuda"]);
+    let report = Venv::with(project, "venv-report", &[REPORT])?;
+    let folder = project.target.join(if options.device.is_some() { "bench-cuda" } else { "bench" });
+    let compare = report.python().args(["-B", "-u"]).arg(project.root.join(COMPARISON));
+    let mut compare = compare.arg("--folder").arg(folder).args(measured);
+    for (wanted, words) in [
+        (options.quick, &["--quick"][..]),
+        (options.check, &["--check"]),
+        (options.page, &["--page"]),
+        (options.smoke || options.device == Some(Kind::CudaStandIn), &["--smoke"]),
+        (options.device.is_some(), &["--device", "cuda"]),
+    ] {
+        compare = compare.args(words.iter().filter(|_| wanted));
     }
     for (name, file) in [("--compare", &options.compare), ("--judge", &options.judge)] {
-        compare = file.iter().fold(compare, |compare, file| compare.arg(name).arg(absolute(file)));
+        compare = compare.args(file.iter().flat_map(|file| [name.as_ref(), file.as_os_str()]));
     }
-    if options.judge.is_none() {
-        compare = compare.args(options.case.iter().flat_map(|pattern| ["--case", pattern]));
-        compare = match device {
-            Some(device) => device.env(compare).arg("--python").arg(device.python),
-            None => {
-                let python = python(project, options.installed.as_deref())?;
-                compare.arg("--python").arg(python).arg("--rust").arg(rust(project)?)
-            }
-        };
+    compare = compare.args(options.case.iter().flat_map(|pattern| ["--case", pattern]));
+    if options.device == Some(Kind::CudaStandIn) {
+        compare = compare.env(DRIVER, stand_in(project)).env(CUDA, "1");
     }
-    openly(compare.quiet())
+    openly(compare)
 }
 
-/// The Python of the cases on a device, and the stand-in of the driver in place of a GPU.
-struct OnDevice {
-    python: PathBuf,
-    stand_in: Option<PathBuf>,
-}
-
-impl OnDevice {
-    /// A command that sees the device.
-    fn env<'p>(&self, command: Cmd<'p>) -> Cmd<'p> {
-        match &self.stand_in {
-            Some(driver) => command.env(DRIVER, driver).env(CUDA, "1"),
-            None => command,
-        }
-    }
-}
-
-/// Looks for the device before it installs the other libraries, which are several gigabytes.
-fn on_device(project: &Project, kind: Kind) -> Result<OnDevice> {
+/// The arguments for the cases on a device. Looks for the device before it installs the other libraries, which are several gigabytes.
+fn on_device(project: &Project, kind: Kind) -> Result<Vec<OsString>> {
     let venv = Venv::with(project, "venv-bench-cuda", &[])?;
-    say("building the wheel (the first time some minutes)");
-    venv.install_wheel(&wheel::build(project)?)?;
-    let stand_in = match kind {
-        Kind::Cuda => None,
-        Kind::CudaStandIn => Some(stand_in(project)?),
+    install(project, &venv)?;
+    let arguments = vec!["--python".into(), venv.executable.clone().into()];
+    let look = venv.python().arg("-B").arg(project.root.join(COMPARISON)).arg("--look").args(&arguments);
+    let (look, peers) = match kind {
+        Kind::Cuda => (look, CUDA_PEERS.to_vec()),
+        Kind::CudaStandIn => {
+            openly(project.cargo("build --quiet --locked -p cuda-loopback"))?;
+            (look.env(DRIVER, stand_in(project)).env(CUDA, "1"), [NUMPY, &[ML_DTYPES]].concat())
+        }
     };
-    let device = OnDevice { python: venv.executable.clone(), stand_in };
-    let look = venv.python().arg("-B").arg(project.root.join(COMPARISON)).args(["--look", "--python"]);
-    let found = quietly(device.env(look.arg(&device.python)))?;
-    say(&format!("comparing on {}", found.trim()));
-    venv.require(
-        &if kind == Kind::Cuda { CUDA_PEERS.to_vec() } else { [NUMPY, &[ML_DTYPES]].concat() },
-        &[],
-    )?;
-    Ok(device)
+    say(&format!("comparing on {}", quietly(look)?.trim()));
+    venv.require(&peers, &[])?;
+    Ok(arguments)
 }
 
-/// Builds the stand-in of the driver.
-fn stand_in(project: &Project) -> Result<PathBuf> {
-    openly(project.cargo("").args(["build", "--quiet", "--locked", "-p", "cuda-loopback"]).quiet())?;
-    Ok(project.target.join("debug").join(STAND_IN))
-}
-
-/// Leaves an archive with all that a machine with a GPU needs, next to Python, NumPy, CuPy and PyTorch.
-fn pack(project: &Project) -> Result<()> {
-    let shell = &project.shell;
-    let folder = project.target.join(FOLDER);
-    shell.remove_path(&folder)?;
-    shell.create_dir(&folder)?;
-    shell.copy_file(wheel::build(project)?, &folder)?;
-    device::download_providers(project, &folder)?;
-    shell.copy_file(project.root.join(RUNNER), folder.join(RUNNER_NAME))?;
-    device::copy_parts(project, &folder, &DEVICE_PARTS)?;
-    device::compress(project, &folder, ARCHIVE)
-}
-
-/// A path is seen from where the command was started; the program runs in the root. Links stay: the name of a link tells which venv
-/// is meant.
-fn absolute(file: &Path) -> PathBuf {
-    std::path::absolute(file).unwrap_or_else(|_| file.to_owned())
+/// The stand-in of the driver.
+fn stand_in(project: &Project) -> PathBuf {
+    project.target.join("debug").join(STAND_IN)
 }
 
 /// The Python of the cases. The venv is that of the tests, since these packages are big.
-fn python(project: &Project, installed: Option<&Path>) -> Result<PathBuf> {
-    if let Some(python) = installed {
-        return Ok(absolute(python));
+fn python(project: &Project, options: &Options) -> Result<PathBuf> {
+    if let Some(python) = &options.installed {
+        return Ok(python.clone());
     }
-    let venv = Venv::with(project, "venv", &[])?;
-    venv.require(&[SYCL, COMPARED].concat(), &[])?;
+    let venv = Venv::with(project, "venv", &[SYCL, COMPARED])?;
+    install(project, &venv)?;
+    Ok(venv.executable)
+}
+
+fn install(project: &Project, venv: &Venv<'_>) -> Result<()> {
     say("building the wheel (the first time some minutes)");
-    venv.install_wheel(&wheel::build(project)?)?;
-    Ok(venv.executable.clone())
+    venv.install_wheel(&wheel::build(project)?)
 }
 
 /// The program with the Rust cases.
 fn rust(project: &Project) -> Result<PathBuf> {
     say("building the Rust cases");
-    let build = ["build", "--release", "--quiet", "--locked", "-p", "usm-bench", "--examples"];
-    openly(project.cargo("").args(build).quiet())?;
+    openly(project.cargo("build --release --quiet --locked -p usm-bench --examples"))?;
     Ok(project.target.join(RUST))
 }

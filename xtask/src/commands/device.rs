@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Error, Result};
+use anyhow::{Result, ensure};
 use clap::ValueEnum;
 
 use super::demo::EXAMPLE;
@@ -17,7 +17,6 @@ use crate::wheel;
 const RUNNER: &str = "tests/packed/run.py";
 /// The folder and its archive, in the build directory.
 const FOLDER: &str = "packed";
-const ARCHIVE: &str = "packed.tar.xz";
 /// The programs are built here, in the build directory.
 const BUILD: &str = "packed-build";
 
@@ -33,9 +32,7 @@ pub(crate) enum Kind {
 /// Runs the tests on a CUDA device.
 pub(crate) fn run(project: &Project, kind: Kind) -> Result<()> {
     let folder = pack(project)?;
-    let venv = Venv::with(project, "venv-cuda", &[])?;
-    venv.require(&[PYTEST, NUMPY].concat(), &[])?;
-    let tests = venv.python().arg(folder.join("run.py"));
+    let tests = Venv::with(project, "venv-cuda", &[PYTEST, NUMPY])?.python().arg(folder.join("run.py"));
     openly(match kind {
         Kind::Cuda => tests,
         Kind::CudaStandIn => tests.env(DRIVER, folder.join("rust").join(STAND_IN)),
@@ -44,81 +41,67 @@ pub(crate) fn run(project: &Project, kind: Kind) -> Result<()> {
 
 /// Leaves an archive with all that a machine with a GPU needs, next to Python and pytest.
 pub(crate) fn archive(project: &Project) -> Result<()> {
-    let folder = pack(project)?;
-    compress(project, &folder, ARCHIVE)
+    pack(project).and_then(|folder| compress(project, &folder))
 }
 
-/// Makes an archive of a folder, in the build directory.
-pub(super) fn compress(project: &Project, folder: &Path, archive: &str) -> Result<()> {
-    let archive = project.target.join(archive);
+/// Makes an archive of a folder, beside it.
+pub(super) fn compress(project: &Project, folder: &Path) -> Result<()> {
+    let archive = folder.with_extension("tar.xz");
     // The programs have most of their bytes in common, some hundred megabytes apart.
     let xz = "xz --lzma2=preset=3,dict=512MiB";
-    let tar = xshell::cmd!(
+    quietly(xshell::cmd!(
         project.shell,
         "tar --create --use-compress-program {xz} --file {archive} --directory {folder} ."
-    );
-    quietly(tar)?;
+    ))?;
     say(&format!("unpack {} there, and run `python3 run.py` in its folder", archive.display()));
     Ok(())
 }
 
 /// Puts test programs, wheel, tests of the wheel, and the runner into a folder.
 fn pack(project: &Project) -> Result<PathBuf> {
-    let shell = &project.shell;
-    let folder = project.target.join(FOLDER);
-    shell.remove_path(&folder)?;
-    let programs = shell.create_dir(folder.join("rust"))?;
-    for program in test_programs(project)? {
-        shell.copy_file(program, &programs)?;
-    }
+    let folder = start(project, FOLDER, &wheel::build_quick(project)?, RUNNER, &[WHEEL_TESTS, EXAMPLE])?;
+    let programs = project.shell.create_dir(folder.join("rust"))?;
+    let tests = test_programs(project)?;
     // The stand-ins lie beside the programs that use them.
-    for library in shell.read_dir(project.target.join(BUILD).join("debug/deps"))? {
-        if library.to_string_lossy().ends_with("_loopback.so") {
-            shell.copy_file(library, &programs)?;
-        }
+    let built = project.shell.read_dir(project.target.join(BUILD).join("debug/deps"))?;
+    let stand_ins = built.into_iter().filter(|file| file.to_string_lossy().ends_with("_loopback.so"));
+    for file in tests.into_iter().chain(stand_ins) {
+        project.shell.copy_file(file, &programs)?;
     }
-    shell.copy_file(wheel::build_quick(project)?, &folder)?;
-    download_providers(project, &folder)?;
-    shell.copy_file(project.root.join(RUNNER), &folder)?;
-    copy_parts(project, &folder, &[WHEEL_TESTS, EXAMPLE])?;
     Ok(folder)
 }
 
-/// Puts what providers need beside CuPy and PyTorch into a folder: a machine with these libraries may lack it.
-pub(super) fn download_providers(project: &Project, folder: &Path) -> Result<()> {
+/// Makes a folder with the wheel, with what providers need beside CuPy and PyTorch, which a machine with these libraries may lack,
+/// with a program as `run.py`, and with parts of the checkout at the places that they have there.
+pub(super) fn start(
+    project: &Project,
+    name: &str,
+    wheel: &Path,
+    runner: &str,
+    parts: &[&str],
+) -> Result<PathBuf> {
+    let shell = &project.shell;
+    let folder = project.target.join(name);
+    shell.remove_path(&folder)?;
+    shell.create_dir(&folder)?;
+    shell.copy_file(wheel, &folder)?;
     let venv = Venv::with(project, "venv-cuda", &[])?;
     let download = venv.python().args(["-m", "pip", "download", "-q", "--no-deps", ARRAY_API_COMPAT, "-d"]);
-    quietly(download.arg(folder)).map(drop)
-}
-
-/// Copies parts of the checkout to the places in a folder that they have in the checkout, without what Python has compiled there.
-pub(super) fn copy_parts(project: &Project, folder: &Path, parts: &[&str]) -> Result<()> {
-    let shell = &project.shell;
-    for part in parts {
-        let (from, to) = (project.root.join(part), folder.join(part));
-        shell.create_dir(to.parent().unwrap_or(folder))?;
-        quietly(xshell::cmd!(shell, "cp -r {from} {to}"))?;
-        quietly(xshell::cmd!(shell, "find {to} -path */__pycache__* -delete"))?;
-    }
-    Ok(())
+    quietly(download.arg(&folder))?;
+    shell.copy_file(project.root.join(runner), folder.join("run.py"))?;
+    quietly(xshell::cmd!(shell, "cp -r --parents {parts...} {folder}"))?;
+    // What Python has compiled stays here.
+    quietly(xshell::cmd!(shell, "find {folder} -path */__pycache__* -delete"))?;
+    Ok(folder)
 }
 
 /// The test programs of the libraries, built without symbols, which would be most of their size.
 fn test_programs(project: &Project) -> Result<Vec<PathBuf>> {
-    const KEY: &str = "\"executable\":\"";
-    let build = project.cargo("").args(["test", "--no-run", "--locked", "--message-format", "json"]);
-    let build = build
-        .args(["--config", "profile.dev.strip=\"symbols\"", "--lib", "--tests"])
-        .args(DEVICE_LIBRARIES.split(' '));
-    let build = build.arg("--target-dir").arg(project.target.join(BUILD));
-    let messages = quietly(build)?;
-    let executable = |line: &str| {
-        let (_, path) = line.split_once(KEY)?;
-        Some(PathBuf::from(path.split_once('"')?.0))
-    };
-    let programs: Vec<_> = messages.lines().filter_map(executable).collect();
-    if programs.is_empty() {
-        return Err(Error::msg("cargo built no test program"));
-    }
+    let build = project.cargo("test --no-run --locked --lib --tests --message-format json");
+    let build = build.args(["--config", "profile.dev.strip=\"symbols\""]).args(DEVICE_LIBRARIES.split(' '));
+    let messages = quietly(build.arg("--target-dir").arg(project.target.join(BUILD)))?;
+    let executables = messages.split("\"executable\":\"").skip(1).filter_map(|rest| rest.split('"').next());
+    let programs: Vec<_> = executables.map(PathBuf::from).collect();
+    ensure!(!programs.is_empty(), "cargo built no test program");
     Ok(programs)
 }
