@@ -1,6 +1,6 @@
 //! `cargo xtask dist`: the wheel as it would be published, checked.
 
-use anyhow::{Error, Result};
+use anyhow::{Result, ensure};
 
 use crate::project::Project;
 use crate::report::say;
@@ -11,10 +11,8 @@ pub(crate) fn run(project: &Project) -> Result<()> {
     let path = wheel::build(project)?;
     let contents = Contents::read(project, &path)?;
     say(&contents.table());
-    let problems = wheel::problems(&contents);
-    if problems.is_empty() {
-        say(&format!("{} is good", path.display()));
-        return Ok(());
-    }
-    Err(Error::msg(format!("{} is not good:\n- {}", path.display(), problems.join("\n- "))))
+    let problems = contents.problems();
+    ensure!(problems.is_empty(), "{} is not good:\n- {}", path.display(), problems.join("\n- "));
+    say(&format!("{} is good", path.display()));
+    Ok(())
 }

@@ -4,4 +4,4 @@ mod build;
 mod contents;
 
 pub(crate) use build::{build, build_extension, build_quick};
-pub(crate) use contents::{Contents, problems};
+pub(crate) use contents::Contents;
