@@ -61,4 +61,4 @@ pub(crate) const MAKE: &[&str] = &["maturin>=1.16,<2"];
 
 /// The compiler of the kernels: a clang with the SPIR-V target, which comes inside the Zig compiler. Exactly one version, so that
 /// the same sources give the same modules.
-pub(crate) const KERNELS: [&str; 1] = ["ziglang==0.17.0"];
+pub(crate) const KERNELS: &[&str] = &["ziglang==0.17.0"];

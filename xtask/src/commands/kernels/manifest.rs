@@ -26,10 +26,9 @@ impl Manifest {
         for module in all() {
             let source = std::fs::read(sources.join(module.source))?;
             for form in FORMS {
-                let flags = form.flags().into_iter().chain(KERNELS).map(String::from);
-                let told: Vec<_> = flags.chain(module.defines.iter().cloned()).collect();
+                let told = format!("{} {} {}", form.flags(), KERNELS.join(" "), module.defines);
                 let code = std::fs::read(modules.join(form.file(&module)))?;
-                let inputs = hash(&[&headers[..], &source[..], told.join(" ").as_bytes()].concat());
+                let inputs = hash(&[&headers[..], &source[..], told.trim_end().as_bytes()].concat());
                 manifest.modules.insert(form.file(&module), (inputs, hash(&code)));
                 manifest.len_bytes += code.len();
             }

@@ -6,14 +6,14 @@ mod strip;
 
 use std::path::Path;
 
-use anyhow::{Error, Result};
+use anyhow::{Context, Result};
 
 use crate::project::{Project, openly, quietly};
 use crate::python::{KERNELS, Venv};
 use crate::report::say;
 
 use manifest::{MANIFEST, Manifest};
-use modules::{FORMS, Form, all};
+use modules::{FORMS, SPIRV, all};
 
 /// Where the sources are.
 const SOURCES: &str = "crates/usm-array/kernels/src";
@@ -26,10 +26,8 @@ const MODULES: &str = "crates/usm-array/kernels/modules";
 pub(crate) fn run(project: &Project) -> Result<()> {
     let shell = &project.shell;
     let (sources, modules) = (project.root.join(SOURCES), project.root.join(MODULES));
-    let tools = Venv::with(project, "venv-kernels", &[])?;
-    tools.require(&KERNELS, &[]).map_err(|failure| {
-        let wanted = KERNELS.join(", ");
-        Error::msg(format!("the kernels need the clang of {wanted}, which pip could not install:\n{failure}"))
+    let tools = Venv::with(project, "venv-kernels", &[KERNELS]).with_context(|| {
+        format!("the kernels need the clang of {}, which pip could not install", KERNELS.join(", "))
     })?;
     let built = project.target.join("kernels");
     shell.remove_path(&built)?;
@@ -37,28 +35,24 @@ pub(crate) fn run(project: &Project) -> Result<()> {
     for module in all() {
         for form in FORMS {
             let clang = tools.python().args(["-I", "-m", "ziglang", "clang"]);
-            let clang = clang.args(form.flags()).args(&module.defines);
+            let clang = clang.args(form.flags().split(' ')).args(module.defines.split_whitespace());
             let file = built.join(form.file(&module));
             quietly(clang.arg(sources.join(module.source)).arg("-o").arg(&file))?;
-            let stripped = match form {
-                Form::Spirv => strip::spirv(&shell.read_binary_file(&file)?),
-                Form::Ptx => Some(strip::ptx(&shell.read_file(&file)?).into_bytes()),
-            };
-            let stripped = stripped.ok_or_else(|| Error::msg(format!("no module: {}", file.display())))?;
+            let stripped = (form.strip)(&shell.read_binary_file(&file)?);
+            let stripped = stripped.with_context(|| format!("no module: {}", file.display()))?;
             shell.write_file(&file, stripped)?;
         }
     }
     let validated = validate(project, &built)?;
-    let is_module =
-        |path: &Path| FORMS.iter().any(|form| path.extension().is_some_and(|end| end == form.extension()));
-    for old in shell.read_dir(&modules)?.iter().filter(|path| is_module(path)) {
-        shell.remove_path(old)?;
+    for old in shell.read_dir(&modules)? {
+        if FORMS.iter().any(|form| form.is_of(&old)) {
+            shell.remove_path(old)?;
+        }
     }
     for file in all().iter().flat_map(|module| FORMS.map(|form| form.file(module))) {
         shell.copy_file(built.join(&file), modules.join(&file))?;
     }
-    let manifest = Manifest::of(&sources, &modules);
-    let manifest = manifest.map_err(|error| Error::msg(format!("{MODULES}: {error}")))?;
+    let manifest = Manifest::of(&sources, &modules).context(MODULES)?;
     shell.write_file(modules.join(MANIFEST), manifest.text(validated))?;
     say(&manifest.summary());
     Ok(())
@@ -68,7 +62,7 @@ pub(crate) fn run(project: &Project) -> Result<()> {
 /// accept that.
 fn validate(project: &Project, built: &Path) -> Result<bool> {
     let validator = "spirv-val";
-    if project.command(validator).arg("--version").quiet().ignore_stdout().ignore_stderr().run().is_err() {
+    if quietly(project.command(validator).arg("--version")).is_err() {
         say(
             "NOT VALIDATED: there is no spirv-val on PATH. Install SPIRV-Tools (Debian: spirv-tools) and repeat this before \
              you commit.",
@@ -79,7 +73,7 @@ fn validate(project: &Project, built: &Path) -> Result<bool> {
     for module in &modules {
         // The environment with the lowest version of SPIR-V, 1.0.
         let check = project.command(validator).args(["--target-env", "opencl2.1"]);
-        openly(check.arg(built.join(Form::Spirv.file(module))).quiet())?;
+        openly(check.arg(built.join(SPIRV.file(module))))?;
     }
     say(&format!("{} modules of SPIR-V are valid", modules.len()));
     Ok(true)

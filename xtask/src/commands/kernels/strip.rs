@@ -28,13 +28,13 @@ pub(super) fn spirv(module: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// The same PTX without comments, blank lines and unneeded spaces. It has no strings.
-pub(super) fn ptx(text: &str) -> String {
+pub(super) fn ptx(module: &[u8]) -> Option<Vec<u8>> {
     let code = |line: &str| {
         let words: Vec<_> = line.split("//").take(1).flat_map(str::split_whitespace).collect();
         words.join(" ").replace(", ", ",")
     };
-    let lines = text.lines().map(code);
-    lines.filter(|line| !line.is_empty()).map(|line| line + "\n").collect()
+    let lines = str::from_utf8(module).ok()?.lines().map(code);
+    Some(lines.filter(|line| !line.is_empty()).flat_map(|line| (line + "\n").into_bytes()).collect())
 }
 
 #[cfg(test)]
@@ -56,6 +56,7 @@ mod tests {
 
     #[test]
     fn comments_go_and_code_stays() {
-        assert_eq!(ptx("//\n// by\n\n\tmov.u32 \t%r1, 1;  // note\n$L:\n"), "mov.u32 %r1,1;\n$L:\n");
+        let code = ptx(b"//\n// by\n\n\tmov.u32 \t%r1, 1;  // note\n$L:\n").unwrap();
+        assert_eq!(code, b"mov.u32 %r1,1;\n$L:\n");
     }
 }
