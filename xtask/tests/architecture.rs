@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::process::Command;
 
-use common::{code, files, root, sources};
+use common::{code, files, library, root, sources};
 
 /// A library crate and the crates of ours it may depend on. The test backend's place is among the dev-dependencies.
 const EDGES: [(&str, &[&str]); 11] = [
@@ -52,20 +52,9 @@ fn library_sources() -> Vec<(String, String)> {
 #[test]
 fn edges_go_one_way() {
     for (name, allowed) in EDGES {
-        let arguments = [
-            "tree",
-            "--package",
-            name,
-            "--edges",
-            "normal,build",
-            "--depth",
-            "1",
-            "--prefix",
-            "none",
-            "--format",
-            "{p}",
-        ];
-        let output = Command::new(env!("CARGO")).args(arguments).current_dir(root()).output().unwrap();
+        let arguments = "tree --edges normal,build --depth 1 --prefix none --format {p} --package".split(' ');
+        let mut tree = Command::new(env!("CARGO"));
+        let output = tree.args(arguments).arg(name).current_dir(root()).output().unwrap();
         let tree = String::from_utf8(output.stdout).unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let packages = tree.lines().skip(1).filter_map(|line| line.split(' ').next());
@@ -103,8 +92,7 @@ fn threads_are_started_by_one_function() {
     let not_shipped = ["/test", "xtask/", "usm-bench/", "cuda-loopback/"];
     let of_tests = |file: &str| not_shipped.iter().any(|part| file.contains(part));
     for (file, content) in library_sources().into_iter().filter(|(file, _)| !of_tests(file)) {
-        let library = content.split("mod tests {").next().unwrap_or_default();
-        for line in code(library).filter(|line| starts.iter().any(|start| line.contains(start))) {
+        for line in code(library(&content)).filter(|line| starts.iter().any(|start| line.contains(start))) {
             let is_held_off = ["fork::spawn(", "fork::hold_off("].iter().any(|call| line.contains(call));
             assert!(is_held_off, "{file} starts a thread without `usm_core::fork::spawn`: {line}");
         }
@@ -238,8 +226,7 @@ fn read_paths<'a>(prefix: &[&'a str], text: &'a str, found: &mut Vec<Vec<String>
 
 /// The paths of a file that begin with `crate` or `super`, from the crate's root.
 fn paths(file: &str, content: &str) -> Vec<Vec<String>> {
-    let library = content.split("mod tests {").next().unwrap_or_default();
-    let code = code(library).collect::<Vec<_>>().join("\n");
+    let code = code(library(content)).collect::<Vec<_>>().join("\n");
     let mut found = Vec::new();
     for (start, _) in code.match_indices("crate::").chain(code.match_indices("super::")) {
         let before = code[..start].chars().next_back();

@@ -5,6 +5,7 @@ mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::Path;
 
 use common::{files, root};
 
@@ -28,21 +29,11 @@ const SECTION: &str = "## Where to change what";
 /// The tree of the project: folders, which end with `/`, and files with their content, by paths from the root.
 fn tree() -> BTreeMap<String, String> {
     let mut tree = BTreeMap::new();
-    let mut folders: Vec<_> =
-        ["crates", "docs", "examples", "guide", "tests", "xtask"].map(|folder| root().join(folder)).into();
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            let name = path.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
-            if path.ends_with("target") {
-                continue;
-            }
-            if path.is_dir() {
-                tree.insert(format!("{name}/"), String::new());
-                folders.push(path);
-            } else if is_file(&name) {
-                tree.insert(name, fs::read_to_string(path).unwrap());
-            }
+    for folder in ["crates", "docs", "examples", "guide", "tests", "xtask"] {
+        for (name, content) in files(folder, &["cl", "md", "py", "pyi", "rs", "toml"]) {
+            let folders = Path::new(&name).ancestors().skip(1);
+            tree.extend(folders.map(|folder| (format!("{}/", folder.display()), String::new())));
+            tree.extend(Some((name, content)).filter(|(name, _)| is_file(name)));
         }
     }
     tree

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use common::{code, files, root, sources};
+use common::{code, files, library, root, sources};
 
 /// The crates that users link.
 const LIBRARIES: [&str; 5] = ["sycl-sys", "usm-core", "usm-memory", "usm-array", "usm-python"];
@@ -60,10 +60,7 @@ const STANDARD_LOCKS: [(&str, &[&str]); 8] = [
 fn libraries() -> Vec<(String, String)> {
     let all = LIBRARIES.iter().flat_map(|name| sources(&format!("crates/{name}/src")));
     all.filter(|(file, _)| !["/tests", "/testing/", "brute_force.rs"].iter().any(|part| file.contains(part)))
-        .map(|(file, content)| {
-            let library = content.split("mod tests {").next().unwrap_or_default().to_owned();
-            (file.trim_start_matches("crates/").to_owned(), library)
-        })
+        .map(|(file, content)| (file.trim_start_matches("crates/").to_owned(), library(&content).to_owned()))
         .collect()
 }
 

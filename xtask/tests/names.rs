@@ -5,9 +5,7 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use common::files;
-
-const CRATES: [&str; 6] = ["sycl-sys", "usm-core", "usm-memory", "usm-array", "usm-python", "usm-bench"];
+use common::{CRATES, library, sources};
 
 /// Terms that are one type in all crates together.
 const TERMS: [&str; 5] = ["Operand", "Order", "Block", "Place", "Index"];
@@ -17,7 +15,6 @@ const OF_A_FILE: [&str; 4] = ["Inner", "State", "Readme", "Sealed"];
 
 /// The names of the types that a file declares, without its tests. Associated types are none.
 fn types(content: &str) -> Vec<&str> {
-    let library = content.split("mod tests {").next().unwrap_or_default();
     let declared = |line| {
         let code = str::trim_start(line);
         let (visibility, rest) = match code.strip_prefix("pub(").and_then(|rest| rest.split_once(") ")) {
@@ -31,14 +28,14 @@ fn types(content: &str) -> Vec<&str> {
         let end = name.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(name.len());
         (is_type && name.starts_with(|c: char| c.is_ascii_uppercase())).then_some(&name[..end])
     };
-    library.lines().filter_map(declared).collect()
+    library(content).lines().filter_map(declared).collect()
 }
 
 /// Where each crate declares each name.
 fn declared() -> BTreeMap<(&'static str, String), Vec<String>> {
     let mut found: BTreeMap<_, Vec<String>> = BTreeMap::new();
     for name in CRATES {
-        let sources = files(&format!("crates/{name}/src"), &["rs"]);
+        let sources = sources(&format!("crates/{name}/src"));
         for (file, content) in sources.iter().filter(|(file, _)| !file.contains("/tests")) {
             for declared in types(content) {
                 found.entry((name, declared.to_owned())).or_default().push(file.clone());

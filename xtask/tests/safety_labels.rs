@@ -9,10 +9,7 @@ mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use common::files;
-
-/// Libraries. Helpers of tests and the stand-ins for C libraries are none.
-const CRATES: [&str; 6] = ["sycl-sys", "usm-core", "usm-memory", "usm-array", "usm-python", "usm-bench"];
+use common::{CRATES, library};
 
 /// Names of extensions of processors, which look like labels.
 const NO_LABELS: [&str; 2] = ["AVX2", "SSE2"];
@@ -77,11 +74,6 @@ fn definitions(content: &str) -> Vec<&str> {
         .filter_map(|rest| rest.split_once(':').map(|(label, _)| label))
         .filter(|label| is_label(label))
         .collect()
-}
-
-/// The code of a file without its tests.
-fn library(content: &str) -> &str {
-    content.split("mod tests {").next().unwrap_or_default()
 }
 
 /// Comments in code that begin with `SAFETY`.
@@ -155,7 +147,7 @@ fn implemented(content: &str) -> Vec<String> {
 /// The files of the crates, without files of tests: crate, path from the root, content.
 fn sources() -> Vec<(&'static str, String, String)> {
     let of_crate = |name| {
-        files(&format!("crates/{name}/src"), &["rs"])
+        common::sources(&format!("crates/{name}/src"))
             .into_iter()
             .map(move |(file, content)| (name, file, content))
     };

@@ -4,6 +4,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// The libraries, and the crate of the benches.
+pub(crate) const CRATES: [&str; 6] =
+    ["sycl-sys", "usm-core", "usm-memory", "usm-array", "usm-python", "usm-bench"];
+
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
@@ -20,12 +24,10 @@ pub(crate) fn files(folder: &str, extensions: &[&str]) -> Vec<(String, String)> 
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).unwrap() {
             let path = entry.unwrap().path();
-            if path.is_dir() && path.file_name().is_some_and(|name| name != "target") {
+            let is_wanted = path.extension().is_some_and(|found| extensions.iter().any(|end| found == *end));
+            if path.is_dir() && !path.ends_with("target") {
                 folders.push(path);
-            } else if path
-                .extension()
-                .is_some_and(|found| extensions.iter().any(|extension| found == *extension))
-            {
+            } else if is_wanted {
                 let name = path.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
                 files.push((name, fs::read_to_string(path).unwrap()));
             }
@@ -33,6 +35,11 @@ pub(crate) fn files(folder: &str, extensions: &[&str]) -> Vec<(String, String)> 
     }
     assert!(!files.is_empty(), "{folder} has no files of {extensions:?}");
     files
+}
+
+/// The content of a file without its tests.
+pub(crate) fn library(content: &str) -> &str {
+    content.split("mod tests {").next().unwrap_or_default()
 }
 
 /// The code of a file, line by line, without comments.
