@@ -125,7 +125,7 @@ fn stand_in(project: &Project) -> PathBuf {
     project.target.join("debug").join(STAND_IN)
 }
 
-/// The Python of the cases. The venv is that of the tests, since these packages are big.
+/// The Python of the cases. The tests use the same venv, since these packages are big.
 fn python(project: &Project, options: &Options) -> Result<PathBuf> {
     if let Some(python) = &options.installed {
         return Ok(python.clone());

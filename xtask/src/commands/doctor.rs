@@ -10,7 +10,7 @@ use xshell::Cmd;
 use crate::project::{Project, openly};
 use crate::report::say;
 
-/// Prints the report of usm, or where it is not installed, the packages of SYCL. Without the current folder among those of modules.
+/// Prints the report of usm, or the packages of SYCL where usm is not installed. The current folder is no place of modules.
 const REPORT: &str = "\
 import runpy, sys
 from importlib.metadata import distributions
@@ -60,8 +60,8 @@ fn show(program: Cmd<'_>) {
     }
 }
 
-/// The Pythons in which programs may run here, and why: the one that the caller's shell would start, of the active venv or else the
-/// first one on PATH, and those of our venvs.
+/// The Pythons in which programs may run here, each with the reason: the Python of the active venv or else the first one on PATH,
+/// then the Pythons of our venvs.
 fn pythons(project: &Project, virtual_env: Option<OsString>) -> Vec<(PathBuf, &'static str)> {
     let mut pythons = Vec::new();
     match virtual_env.filter(|dir| !dir.is_empty()) {

@@ -10,8 +10,9 @@ use super::Project;
 /// Names tried on PATH, in this order.
 const NAMES: [&str; 6] = ["python3", "python", "python3.14", "python3.13", "python3.12", "python3.11"];
 
-/// Prints the version of a Python, why the wheel does not run in a venv of it, if so, its installation and its file. This has to
-/// run on every Python there is, 2.7 included. 3.11 is the oldest one with the buffer protocol in its stable interface.
+/// Prints four lines about a Python: its version, the reason why the wheel does not run in its venvs or nothing, its installation
+/// and its file. This program runs on every Python, 2.7 included. Python 3.11 is the oldest one whose stable interface has the
+/// buffer protocol.
 const QUESTION: &str = "\
 import platform, sys, sysconfig
 try:

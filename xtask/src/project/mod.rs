@@ -14,9 +14,9 @@ use xshell::{Cmd, Shell};
 pub(crate) use self::interpreter::Interpreter;
 pub(crate) use self::run::{openly, openly_for_long, quietly};
 
-/// Variables, by the beginnings of their names, that a child must not inherit. Those of cargo describe this program, and a second
-/// cargo would take them for its own. Those of pip and Python would make them look somewhere else than in our venvs. Ours make
-/// tests strict or choose their device, which is up to the command and not to its caller.
+/// Beginnings of the names of variables that a child must not inherit. Variables of cargo describe this program, and a second cargo
+/// would take them for its own. Variables of pip and Python make them look somewhere else than in our venvs. Our variables make
+/// tests strict or choose their device: the command sets them, not its caller.
 const NOT_INHERITED: [&str; 17] = [
     "CARGO_BIN_NAME",
     "CARGO_CRATE_NAME",

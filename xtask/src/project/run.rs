@@ -38,7 +38,7 @@ pub(crate) fn openly_for_long(command: Cmd<'_>) -> Result<()> {
     finish(command.into(), &line, CAMPAIGN_LIMIT).map(drop)
 }
 
-/// Waits for a command, with a sign of life each minute, and ends it at the limit. Gives its output where that is a pipe.
+/// Waits for a command, with a sign of life each minute, and ends it at the limit. Returns the output where it is a pipe.
 fn finish(mut command: Command, line: &str, limit: Duration) -> Result<String> {
     let cannot_run = || format!("cannot run `{line}`");
     // Nothing asks, also not where this runs in the background of a shell.

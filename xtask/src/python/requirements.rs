@@ -22,7 +22,7 @@ pub(crate) const PEERS: &[&str] = &[
 /// The peer that speed is compared with; its package has the former `dpctl.tensor`.
 pub(crate) const COMPARED: &[&str] = &["dpnp>=0.20"];
 
-/// The peers whose packages are large: that of PyTorch brings CUDA along, several gigabytes.
+/// The peers whose packages are large: the one of PyTorch brings CUDA along, several gigabytes.
 pub(crate) const HEAVY_PEERS: &[&str] = &["torch>=2.9"];
 
 /// What CuPy and PyTorch compute through.

@@ -18,7 +18,7 @@ struct Family {
 
 const SIZES: [usize; 5] = [1, 2, 4, 8, 16];
 
-/// Those of the kernels that elements of 16 bytes need no kernel of their own for.
+/// Sizes of kernels that elements of 16 bytes need no kernel of their own for.
 const SMALLER: [usize; 4] = [1, 2, 4, 8];
 
 const FAMILIES: [Family; 33] = [

@@ -1,6 +1,6 @@
 //! What modules carry for readers alone: names and sources in SPIR-V, comments in PTX
 //!
-//! Names stay where they matter: those of kernels are part of their entry points.
+//! Names of kernels stay: they are part of their entry points.
 
 /// The header of a module of SPIR-V, in words.
 const HEADER: usize = 5;

@@ -23,7 +23,7 @@ use crate::python::{HEAVY_PEERS, NVRTC, PEERS, PYTEST, SYCL, TYPES, Venv};
 use crate::report::{Steps, say};
 use crate::wheel;
 
-/// The crates whose tests are those of the wheel.
+/// The crate that the tests of the wheel test.
 const PYTHON_CRATE: &str = "usm-python";
 
 /// Other libraries that must be there beside dpctl and NumPy: the variable that makes a missing one a failure, and the packages.
