@@ -3,6 +3,7 @@
 mod allocate;
 mod calls;
 mod copies;
+mod elements;
 mod index;
 mod live;
 mod loops;
@@ -20,7 +21,8 @@ pub(crate) fn main() {
         [] => stage::serve(&compared()),
         ["resident", count] => live::print_resident(count.parse().unwrap()),
         ["--bench", pattern, ..] => {
-            let alone = [places::cases(), views::cases(), index::cases()].into_iter().flatten();
+            let alone =
+                [places::cases(), views::cases(), index::cases(), elements::cases()].into_iter().flatten();
             stage::by_criterion(compared().into_iter().chain(alone), pattern);
         }
         _ => println!("arguments: none, to answer requests; or `--bench PATTERN` and options of criterion"),
