@@ -13,13 +13,17 @@ use crate::layout::{Layout, Order};
 use crate::view::{bytes_of, bytes_of_mut, zeroed_vec};
 
 impl UsmArray {
-    /// The elements in row-major order, copied to the host.
+    /// `array.to_vec::<f64>()?` is the elements in row-major order, copied to the host from any kind of memory.
     ///
     /// # Errors
     /// - [`Error::DtypeMismatch`]: the elements are no `T`
     /// - [`Error::OutOfHostMemory`]: no memory for the elements
     /// - [`Error::Memory`]: the memory is borrowed for writing, or the runtime failed
-    pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
+    pub fn to_vec<T>(&self) -> Result<Vec<T>>
+    where
+        // The compiler shows the next line to users who write no type.
+        T: Element, // write the type of the elements, such as `array.to_vec::<f64>()?`
+    {
         self.check_element::<T>()?;
         let mut elements = zeroed_vec::<T>(self.size())?;
         self.copy_to_host_contiguous(bytes_of_mut(&mut elements))?;

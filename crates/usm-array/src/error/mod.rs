@@ -170,8 +170,8 @@ pub enum Error {
     },
     /// Elements of another type than the requested one.
     #[error(
-        "found elements of {found}, allowed is {expected}; the Rust type of {found} is {}",
-        found.rust_type()
+        "found elements of {found}, allowed is {expected}; the Rust type of {found} is `{rust}`: write `::<{rust}>`, or values of that type",
+        rust = found.rust_type()
     )]
     DtypeMismatch {
         /// Element type of the operand

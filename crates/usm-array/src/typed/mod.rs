@@ -53,7 +53,7 @@ pub struct TypedArray<T> {
 }
 
 impl UsmArray {
-    /// The same array with an element type that the compiler knows; the memory is shared.
+    /// `array.typed::<f64>()?` is the same array with an element type that the compiler knows; the memory is shared.
     ///
     /// ```
     /// # use usm_array::{Dtype, UsmArray, usm_core::{Runtime, UsmKind}};
@@ -67,7 +67,11 @@ impl UsmArray {
     ///
     /// # Errors
     /// - [`Error::DtypeMismatch`]: the elements are no `T`; [`astype`](Self::astype) converts them
-    pub fn typed<T: Element>(&self) -> Result<TypedArray<T>> {
+    pub fn typed<T>(&self) -> Result<TypedArray<T>>
+    where
+        // The compiler shows the next line to users who write no type.
+        T: Element, // write the type of the elements, such as `array.typed::<f64>()?`
+    {
         self.clone().try_into()
     }
 }

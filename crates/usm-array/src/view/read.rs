@@ -38,13 +38,31 @@ pub struct ArrayView<'a, T> {
 }
 
 impl UsmArray {
-    /// Read access of host code to the elements.
+    /// `array.view::<f64>()?` is read access of host code to elements of the Rust type `f64`; [`Dtype::rust_type`](crate::Dtype::rust_type)
+    /// is the type for a dtype.
+    ///
+    /// The compiler has to know the type, here or from the use of the view. Otherwise its error is "type annotations needed", and shows
+    /// the line to write:
+    ///
+    /// ```compile_fail,E0283
+    /// # use usm_array::{Dtype, UsmArray, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
+    /// let array = UsmArray::zeros(&queue, UsmKind::Shared, &[3], Dtype::F64)?;
+    /// let view = array.view()?; // error: `array.view::<f64>()?` has the type
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// A [`TypedArray`](crate::TypedArray) knows its type, so that its `view()` needs none.
     ///
     /// # Errors
     /// - [`Error::DtypeMismatch`](crate::Error::DtypeMismatch): the elements are no `T`
     /// - [`Error::NotHostAccessible`](crate::Error::NotHostAccessible): device memory
     /// - [`Error::Memory`](crate::Error::Memory): the memory is borrowed for writing
-    pub fn view<T: Element>(&self) -> Result<ArrayView<'_, T>> {
+    pub fn view<T>(&self) -> Result<ArrayView<'_, T>>
+    where
+        // The compiler shows the next line to users who write no type.
+        T: Element, // write the type of the elements, such as `array.view::<f64>()?`
+    {
         check_dtype::<T>(self)?;
         check_accessible(self)?;
         Ok(ArrayView {

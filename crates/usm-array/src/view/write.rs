@@ -38,15 +38,19 @@ pub struct ArrayViewMut<'a, T> {
 }
 
 impl UsmArray {
-    /// Write access of host code to the elements. Clones and views of an array share its memory,
-    /// so the check concerns the memory, at run time, and not this reference.
+    /// `array.view_mut::<f64>()?` is write access of host code to elements of the Rust type `f64`, as [`UsmArray::view`]. Clones and views
+    /// of an array share its memory, so the check concerns the memory, at run time, and not this reference.
     ///
     /// # Errors
     /// - [`Error::DtypeMismatch`](crate::Error::DtypeMismatch): the elements are no `T`
     /// - [`Error::ReadOnly`](crate::Error::ReadOnly): the array is read-only
     /// - [`Error::NotHostAccessible`](crate::Error::NotHostAccessible): device memory
     /// - [`Error::Memory`](crate::Error::Memory): the memory is borrowed
-    pub fn view_mut<T: Element>(&self) -> Result<ArrayViewMut<'_, T>> {
+    pub fn view_mut<T>(&self) -> Result<ArrayViewMut<'_, T>>
+    where
+        // The compiler shows the next line to users who write no type.
+        T: Element, // write the type of the elements, such as `array.view_mut::<f64>()?`
+    {
         check_dtype::<T>(self)?;
         // Guards say which of the two it is, and read-only comes first.
         let memory = HostWrite::lock(self)?;

@@ -201,7 +201,7 @@ fn slices_of_typed_arrays_are_guarded() {
 #[test]
 fn the_error_of_another_type_names_the_type_to_write() {
     let array = numbered(&Layout::contiguous(&[2], Order::C).unwrap(), UsmKind::Host);
-    let expected = "found elements of int32, allowed is float64; the Rust type of int32 is i32";
+    let expected = "found elements of int32, allowed is float64; the Rust type of int32 is `i32`: write `::<i32>`, or values of that type";
     assert_eq!(array.fill(1.0).unwrap_err().to_string(), expected);
     assert_eq!(array.view::<f64>().unwrap_err().to_string(), expected);
     assert_eq!(array.typed::<f64>().unwrap_err().to_string(), expected);
