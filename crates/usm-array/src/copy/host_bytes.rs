@@ -6,6 +6,7 @@ use super::cast::Cast;
 use super::execute::execute;
 use super::place::{Place, addresses, is_small_in_order, overlap};
 use super::plan::CopyPlan;
+use super::view_slices::check_len;
 use crate::array::{UsmArray, check_bounds};
 use crate::dtype::{Dtype, Element};
 use crate::error::{Error, Result};
@@ -47,7 +48,7 @@ impl UsmArray {
     /// - the errors of [`UsmArray::to_vec`]
     pub fn copy_to_slice<T: Element>(&self, elements: &mut [T]) -> Result<()> {
         self.check_element::<T>()?;
-        self.check_len(elements.len())?;
+        check_len(self.layout(), elements.len())?;
         self.copy_to_host_contiguous(bytes_of_mut(elements))
     }
 
@@ -70,7 +71,7 @@ impl UsmArray {
     /// - [`Error::Memory`]: the memory is borrowed, or the runtime failed
     pub fn copy_from_slice<T: Element>(&self, elements: &[T]) -> Result<()> {
         self.check_element::<T>()?;
-        self.check_len(elements.len())?;
+        check_len(self.layout(), elements.len())?;
         self.copy_from_host_contiguous(bytes_of(elements))
     }
 
@@ -78,15 +79,6 @@ impl UsmArray {
         match T::DTYPE == self.dtype() {
             true => Ok(()),
             false => Err(Error::DtypeMismatch { found: self.dtype(), expected: T::DTYPE }),
-        }
-    }
-
-    fn check_len(&self, found: usize) -> Result<()> {
-        match self.size() {
-            expected if expected == found => Ok(()),
-            expected => {
-                Err(Error::LengthMismatch { found, expected, unit: "elements", shape: self.shape().to_vec() })
-            }
         }
     }
 

@@ -24,6 +24,7 @@
 //! | `assign.rs` | arrays to arrays |
 //! | `host_bytes.rs` | arrays to and from host slices |
 //! | `converted.rs` | arrays of another dtype, kind, queue or order |
+//! | `view_slices.rs` | typed views to and from slices |
 //! | `fill.rs` | one value for all elements |
 //! | `computed.rs` | elements that a function computes |
 
@@ -43,6 +44,7 @@ mod place;
 mod plan;
 mod staged;
 mod submit;
+mod view_slices;
 
 pub(crate) use computed::compute;
 pub use converted::{Conversion, CopyMode};

@@ -36,6 +36,7 @@ pub use iter::{ElementIndex, IndexedIter, Iter, IterMut};
 pub use parallel::ParIter;
 pub use parts::SubViews;
 pub use read::ArrayView;
+pub(crate) use slices::check_unshared;
 pub use write::ArrayViewMut;
 
 use crate::array::UsmArray;

@@ -84,12 +84,12 @@ impl<'a, T: Element> ArrayView<'a, T> {
     }
 
     /// The lowest element of the array.
-    pub(super) fn as_ptr(&self) -> *const T {
+    pub(crate) fn as_ptr(&self) -> *const T {
         self.memory.as_ptr().cast()
     }
 
     /// Shape, strides and offset, counted from the lowest element of the array.
-    pub(super) fn layout(&self) -> &Layout {
+    pub(crate) fn layout(&self) -> &Layout {
         &self.layout
     }
 
@@ -138,16 +138,6 @@ impl<'a, T: Element> ArrayView<'a, T> {
     #[must_use]
     pub fn indexed_iter(&self) -> IndexedIter<'_, T> {
         IndexedIter { elements: self.iter(), offsets: self.layout.offsets() }
-    }
-
-    /// The elements in row-major order.
-    ///
-    /// # Errors
-    /// [`OutOfHostMemory`](crate::Error::OutOfHostMemory): no memory for the elements; a broadcast view may have more than any memory
-    pub fn to_vec(&self) -> Result<Vec<T>> {
-        let mut elements = super::zeroed_vec(self.layout.size())?;
-        self.copy_to_slice(&mut elements)?;
-        Ok(elements)
     }
 }
 

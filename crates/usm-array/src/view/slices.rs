@@ -1,9 +1,8 @@
-//! Elements as slices of Rust, references to elements, and copies from and to slices
+//! Elements as slices of Rust, and references to elements
 
 use std::ops::{Index, IndexMut};
 
 use super::iter::IterMut;
-use super::pointers::Pointers;
 use super::{ArrayView, ArrayViewMut};
 use crate::dtype::Element;
 use crate::error::{Error, Result};
@@ -37,29 +36,6 @@ impl<T: Element> ArrayView<'_, T> {
         // SAFETY: by R1 and R2 all of these are aligned (A2) and readable elements of one allocation, at most `isize::MAX` bytes by
         // A3, and `T`s by 2 of `Element`. The guard, borrowed as long as the slice lives, admits no writer.
         Some(unsafe { std::slice::from_raw_parts(start, layout.size()) })
-    }
-
-    /// Copies the elements in row-major order to a slice.
-    ///
-    /// ```
-    /// # use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
-    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
-    /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2, 2], &[1_u8, 2, 3, 4])?;
-    /// let mut elements = [0; 4];
-    /// array.view::<u8>()?.transpose().copy_to_slice(&mut elements)?;
-    /// assert_eq!(elements, [1, 3, 2, 4]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// - [`Error::LengthMismatch`]: a slice of another length
-    pub fn copy_to_slice(&self, elements: &mut [T]) -> Result<()> {
-        check_len(self.layout(), elements.len())?;
-        match self.as_slice() {
-            Some(own) => elements.copy_from_slice(own),
-            None => elements.iter_mut().zip(self.iter()).for_each(|(to, from)| *to = from),
-        }
-        Ok(())
     }
 
     #[track_caller]
@@ -134,50 +110,10 @@ impl<T: Element> ArrayViewMut<'_, T> {
     /// # Errors
     /// - [`Error::SharedElements`]: an element is, or may be, at two indices
     pub fn iter_mut(&mut self) -> Result<IterMut<'_, T>> {
-        let layout = self.layout();
-        if layout.internal_overlap(Overlap::DEFAULT_WORK_LIMIT).is_possible() {
-            return Err(Error::SharedElements {
-                shape: layout.shape().to_vec(),
-                strides: layout.strides().to_vec(),
-            });
-        }
+        check_unshared(self.layout())?;
         // SAFETY: 1. By W1 and W2, aligned by A2; the guard admits nobody else, and this view is borrowed as long as the iterator
         // lives. 2. As was just seen.
-        Ok(unsafe { IterMut::new(layout, self.place(0).cast()) })
-    }
-
-    /// Copies the elements in row-major order to a slice, as [`ArrayView::copy_to_slice`].
-    ///
-    /// # Errors
-    /// - [`Error::LengthMismatch`]: a slice of another length
-    pub fn copy_to_slice(&self, elements: &mut [T]) -> Result<()> {
-        self.as_view().copy_to_slice(elements)
-    }
-
-    /// Changes the elements, in row-major order, to the elements of a slice. Of an element with several indices, the last one counts.
-    ///
-    /// ```
-    /// # use usm_array::{Dtype, UsmArray, usm_core::{Runtime, UsmKind}};
-    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
-    /// let array = UsmArray::zeros(&queue, UsmKind::Shared, &[2, 2], Dtype::U8)?;
-    /// array.view_mut::<u8>()?.copy_from_slice(&[1, 2, 3, 4])?;
-    /// assert_eq!(array.transpose().to_vec::<u8>()?, [1, 3, 2, 4]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// - [`Error::LengthMismatch`]: a slice of another length
-    pub fn copy_from_slice(&mut self, elements: &[T]) -> Result<()> {
-        check_len(self.layout(), elements.len())?;
-        if let Some(own) = self.as_slice_mut() {
-            own.copy_from_slice(elements);
-            return Ok(());
-        }
-        for (place, &element) in Pointers::new(self.layout(), self.place(0)).zip(elements) {
-            // SAFETY: by W1 and W2 an element of the layout, writable under the guard, and aligned by A2.
-            unsafe { place.write(element) };
-        }
-        Ok(())
+        Ok(unsafe { IterMut::new(self.layout(), self.place(0).cast()) })
     }
 
     #[track_caller]
@@ -197,13 +133,16 @@ impl<T: Element> ArrayViewMut<'_, T> {
     }
 }
 
-fn check_len(layout: &Layout, found: usize) -> Result<()> {
-    match layout.size() {
-        expected if expected == found => Ok(()),
-        expected => {
-            Err(Error::LengthMismatch { found, expected, unit: "elements", shape: layout.shape().to_vec() })
-        }
+/// Refuses a layout in which an element is, or may be, at two indices.
+pub(crate) fn check_unshared(layout: &Layout) -> Result<()> {
+    match layout.internal_overlap(Overlap::DEFAULT_WORK_LIMIT).is_possible() {
+        true => Err(shared_elements(layout)),
+        false => Ok(()),
     }
+}
+
+pub(super) fn shared_elements(layout: &Layout) -> Error {
+    Error::SharedElements { shape: layout.shape().to_vec(), strides: layout.strides().to_vec() }
 }
 
 /// The displacement of an element for `view[index]`.

@@ -71,7 +71,8 @@ impl<T: Element> ArrayViewMut<'_, T> {
         ArrayViewMut { memory: Writable::Part(self.memory.by_ref()), layout, _array: PhantomData }
     }
 
-    pub(super) fn layout(&self) -> &Layout {
+    /// Shape, strides and offset, counted from the lowest element of the array.
+    pub(crate) fn layout(&self) -> &Layout {
         &self.layout
     }
 
@@ -165,12 +166,9 @@ impl<T: Element> ArrayViewMut<'_, T> {
         unsafe { Iter::new(&self.layout, self.memory.by_ref().as_mut_ptr()) }
     }
 
-    /// The elements in row-major order.
-    ///
-    /// # Errors
-    /// [`OutOfHostMemory`](crate::Error::OutOfHostMemory): no memory for the elements; a broadcast view may have more than any memory
-    pub fn to_vec(&self) -> Result<Vec<T>> {
-        self.as_view().to_vec()
+    /// The lowest element of the array.
+    pub(crate) fn as_mut_ptr(&mut self) -> *mut T {
+        self.place(0)
     }
 
     pub(super) fn place(&self, offset: isize) -> *mut T {

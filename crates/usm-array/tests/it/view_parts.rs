@@ -216,9 +216,43 @@ fn equal_and_nearly_equal_views() {
     assert!(ends != ends.slice(&[SliceItem::NewAxis]).unwrap(), "another shape");
 }
 
+/// Large enough for blocks, streaming stores and several threads.
+#[test]
+fn large_views_are_copied_to_and_from_slices() {
+    let (rows, columns) = (600, 900);
+    let whole = Layout::contiguous(&[rows, columns], usm_array::Order::C).unwrap();
+    let (half, every) =
+        (columns.cast_signed() / 2, |step| SliceItem::Slice { start: None, stop: None, step });
+    let first = SliceItem::Slice { start: None, stop: Some(half), step: 1 };
+    let parts = [
+        whole.clone(),
+        whole.slice(&[SliceItem::FULL, first]).unwrap(),
+        whole.slice(&[every(-1), every(2)]).unwrap(),
+        whole.transpose(),
+        whole.slice(&[every(3), every(-1)]).unwrap().transpose(),
+    ];
+    for layout in parts {
+        let array = numbered(&layout, UsmKind::Shared);
+        let expected = numbers(&layout);
+        let mut view = array.view_mut::<i32>().unwrap();
+        assert!(view.to_vec().unwrap() == expected, "{layout:?}");
+        let changed: Vec<i32> = expected.iter().rev().map(|x| x - 5).collect();
+        view.copy_from_slice(&changed).unwrap();
+        assert!(view.iter().eq(changed.iter().copied()), "{layout:?}");
+        drop(view);
+        let shape = [layout.required_len()];
+        let all = UsmArray::builder(&shape, Dtype::I32);
+        let all = all.build(usm_array::BufferSource::Existing(array.buffer().clone())).unwrap();
+        let mut wanted: Vec<i32> = (0..shape[0] as i32).collect();
+        displacements(&layout).into_iter().zip(&changed).for_each(|(place, &x)| wanted[place] = x);
+        assert!(all.to_vec::<i32>().unwrap() == wanted, "{layout:?}: what lies between is unchanged");
+    }
+}
+
 #[cfg(feature = "ndarray")]
 mod nd {
     use super::*;
+    use usm_array::ArrayViewMut;
 
     proptest! {
         #[test]
