@@ -178,6 +178,34 @@ impl<'a> Borrowed<'a> {
     }
 }
 
+/// Elements of ordinary host memory that are borrowed to be changed, as those of a mutable view of `ndarray`.
+#[cfg(feature = "ndarray")]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BorrowedMut<'a> {
+    // Invariant G6: for `'a`, host code may read and write the elements that the holder finds from here, from any thread, and nobody else
+    //     touches them.
+    start: *mut u8,
+    _memory: std::marker::PhantomData<&'a mut [u8]>,
+}
+
+#[cfg(feature = "ndarray")]
+impl BorrowedMut<'_> {
+    /// # Safety
+    /// 1. For the lifetime, host code may read and write the elements that the holder finds from here, from any thread, and nobody else
+    ///    touches them.
+    pub(super) unsafe fn new(start: *mut u8) -> Self {
+        Self { start, _memory: std::marker::PhantomData } // G6 is promise 1
+    }
+}
+
+#[cfg(feature = "ndarray")]
+// SAFETY: any thread may read and write, by G6.
+unsafe impl Send for BorrowedMut<'_> {}
+
+#[cfg(feature = "ndarray")]
+// SAFETY: several threads may read, by G6; to write takes the holder for itself.
+unsafe impl Sync for BorrowedMut<'_> {}
+
 #[cfg(feature = "ndarray")]
 // SAFETY: any thread may read, by G5.
 unsafe impl Send for Borrowed<'_> {}
@@ -186,11 +214,30 @@ unsafe impl Send for Borrowed<'_> {}
 // SAFETY: several threads may read, by G5.
 unsafe impl Sync for Borrowed<'_> {}
 
+/// The guard of a view that writes and that others are parts of.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum MemoryMut<'a> {
+    Guard(&'a HostWrite),
+    #[cfg(feature = "ndarray")]
+    Borrowed(BorrowedMut<'a>),
+}
+
+impl MemoryMut<'_> {
+    /// Start of the memory, readable and writable while the guard lives.
+    pub(super) fn as_mut_ptr(self) -> *mut u8 {
+        match self {
+            Self::Guard(guard) => guard.as_mut_ptr(),
+            #[cfg(feature = "ndarray")]
+            Self::Borrowed(memory) => memory.start,
+        }
+    }
+}
+
 /// The guard of a view that others are parts of.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum MemoryRef<'a> {
     Read(&'a HostRead),
-    Write(&'a HostWrite),
+    Write(MemoryMut<'a>),
     #[cfg(feature = "ndarray")]
     Borrowed(Borrowed<'a>),
 }
@@ -214,7 +261,7 @@ impl Readable<'_> {
     pub(super) fn as_ptr(&self) -> *const u8 {
         match self.by_ref() {
             MemoryRef::Read(guard) => guard.as_ptr(),
-            MemoryRef::Write(guard) => guard.as_mut_ptr(),
+            MemoryRef::Write(memory) => memory.as_mut_ptr(),
             #[cfg(feature = "ndarray")]
             MemoryRef::Borrowed(memory) => memory.start,
         }
@@ -225,14 +272,14 @@ impl Readable<'_> {
 #[derive(Debug)]
 pub(super) enum Writable<'a> {
     Own(HostWrite),
-    Part(&'a HostWrite),
+    Part(MemoryMut<'a>),
 }
 
 impl Writable<'_> {
-    pub(super) fn by_ref(&self) -> &HostWrite {
+    pub(super) fn by_ref(&self) -> MemoryMut<'_> {
         match self {
-            Self::Own(guard) => guard,
-            Self::Part(guard) => guard,
+            Self::Own(guard) => MemoryMut::Guard(guard),
+            Self::Part(memory) => *memory,
         }
     }
 }

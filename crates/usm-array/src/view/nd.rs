@@ -2,7 +2,8 @@
 
 use ndarray::{ArrayBase, ArrayD, ArrayViewD, ArrayViewMutD, Axis, Data, Dimension, IxDyn, ShapeBuilder};
 
-use super::guarded::{Borrowed, MemoryRef};
+use super::guarded::{Borrowed, BorrowedMut, MemoryMut, MemoryRef};
+use super::slices::{check_unshared, shared_elements};
 use super::{ArrayView, ArrayViewMut};
 use crate::array::UsmArray;
 use crate::dtype::Element;
@@ -58,14 +59,13 @@ impl<T: Element> ArrayViewMut<'_, T> {
     /// - [`Error::SharedElements`]: an element may be at two indices, and so have two references. `ndarray` requires that each stride
     ///   leads past all elements that axes with shorter strides reach.
     pub fn as_ndarray_mut(&mut self) -> Result<ArrayViewMutD<'_, T>> {
-        let shared =
-            Error::SharedElements { shape: self.shape().to_vec(), strides: self.layout().strides().to_vec() };
         if self.layout().is_empty() {
-            return ArrayViewMutD::from_shape(IxDyn(self.shape()), &mut []).map_err(|_| shared); // never: nothing to share
+            let none = ArrayViewMutD::from_shape(IxDyn(self.shape()), &mut []);
+            return none.map_err(|_| shared_elements(self.layout())); // never: nothing to share
         }
         let upward = Upward::new(self.layout());
         if !upward.is_nested(self.shape()) {
-            return Err(shared);
+            return Err(shared_elements(self.layout()));
         }
         let start = self.place(upward.start);
         let shape = IxDyn(self.shape()).strides(IxDyn(&upward.strides));
@@ -153,6 +153,36 @@ impl<'a, T: Element, D: Dimension> TryFrom<ndarray::ArrayView<'a, T, D>> for Arr
         // SAFETY: promise 1 of `Borrowed::new`: the view of `ndarray` has references for `'a` to the elements at the displacements of its strides, all of type `T`.
         let memory = unsafe { Borrowed::new(view.as_ptr().cast()) };
         Ok(Self::part(MemoryRef::Borrowed(memory), layout)) // R1 and R2, by these references
+    }
+}
+
+/// The elements of a mutable view of `ndarray`, in ordinary memory, uncopied: to change them by the functions of this crate.
+///
+/// ```
+/// use usm_array::ArrayViewMut;
+/// use usm_array::ndarray::{arr2, s};
+///
+/// let mut matrix = arr2(&[[1, 2, 3], [4, 5, 6]]);
+/// let mut view = ArrayViewMut::try_from(matrix.slice_mut(s![.., ..;-2]))?;
+/// view.map_in_place(|x| 10 * x);
+/// view[[0, 0]] = 0;
+/// assert_eq!(matrix, arr2(&[[10, 2, 0], [40, 5, 60]]));
+/// # Ok::<(), usm_array::Error>(())
+/// ```
+///
+/// # Errors
+/// - [`Error::Layout`]: more than [`MAX_NDIM`](crate::MAX_NDIM) axes
+/// - [`Error::SharedElements`]: an element is, or may be, at two indices; only unsafe code makes such views
+impl<'a, T: Element, D: Dimension> TryFrom<ndarray::ArrayViewMut<'a, T, D>> for ArrayViewMut<'a, T> {
+    type Error = Error;
+
+    fn try_from(mut view: ndarray::ArrayViewMut<'a, T, D>) -> Result<Self> {
+        let layout = Layout::new(view.shape(), Some(view.strides()), 0, Order::C)?;
+        check_unshared(&layout)?;
+        // SAFETY: promise 1 of `BorrowedMut::new`: the view of `ndarray`, which ends here, has mutable references for `'a` to the elements at
+        // the displacements of its strides, all of type `T`.
+        let memory = unsafe { BorrowedMut::new(view.as_mut_ptr().cast()) };
+        Ok(Self::over(MemoryMut::Borrowed(memory), layout)) // W1 and W2, by these references
     }
 }
 

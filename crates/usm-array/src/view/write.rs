@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use super::guarded::{MemoryRef, Writable, check_accessible};
+use super::guarded::{MemoryMut, MemoryRef, Writable, check_accessible};
 use super::pointers::Pointers;
 use super::{ArrayView, HostWrite, Iter, check_dtype};
 use crate::array::UsmArray;
@@ -30,7 +30,7 @@ use crate::layout::{Axes, Layout};
 #[derive(Debug)]
 pub struct ArrayViewMut<'a, T> {
     // Invariant W1: Holds the memory of all elements of an array of dtype `T::DTYPE`, directly or through the view that this is a part of,
-    //     which is borrowed as long as this lives.
+    //     which is borrowed as long as this lives; or borrows aligned `T`s of ordinary memory for itself, which stand for that array.
     memory: Writable<'a>,
     // Invariant W2: Every displacement of the layout, counted in elements from the start of `memory`, is that of an element of that array.
     layout: Layout,
@@ -63,12 +63,18 @@ impl UsmArray {
     }
 }
 
+impl<'a, T: Element> ArrayViewMut<'a, T> {
+    /// A view of elements that are in this memory for `'a`, where the layout says.
+    pub(super) fn over(memory: MemoryMut<'a>, layout: Layout) -> Self {
+        Self { memory: Writable::Part(memory), layout, _array: PhantomData } // W1 and W2 are what the caller has
+    }
+}
+
 impl<T: Element> ArrayViewMut<'_, T> {
     /// A view of a part of the elements, under the same guard. Its layout comes from the one of this view by operations of [`Layout`]
     /// that reach no other elements.
     pub(super) fn part(&mut self, layout: Layout) -> ArrayViewMut<'_, T> {
-        // W1 and W2 hold by those of this view, which is borrowed.
-        ArrayViewMut { memory: Writable::Part(self.memory.by_ref()), layout, _array: PhantomData }
+        ArrayViewMut::over(self.memory.by_ref(), layout) // W1 and W2 of this view, which is borrowed
     }
 
     /// Shape, strides and offset, counted from the lowest element of the array.

@@ -292,6 +292,97 @@ mod nd {
         }
     }
 
+    proptest! {
+        #[test]
+        fn mutable_views_of_ndarray_are_changed_where_they_are(layout in common::injective_layouts()) {
+            let array = numbered(&layout, UsmKind::Shared);
+            let mut expected = numbers(&layout);
+            {
+                let mut guard = array.view_mut::<i32>().unwrap();
+                let mut nd = guard.as_ndarray_mut().unwrap();
+                let mut view = ArrayViewMut::try_from(nd.view_mut()).unwrap();
+                prop_assert_eq!(view.shape(), layout.shape());
+                prop_assert_eq!(view.to_vec().unwrap(), &expected[..]);
+                view.map_in_place(|x| 10 * x);
+                view.iter_mut().unwrap().for_each(|x| *x += 1);
+                expected.iter_mut().for_each(|x| *x = 10 * *x + 1);
+                prop_assert_eq!(view.as_view().to_vec().unwrap(), &expected[..]);
+                for index in indices(layout.shape()).iter().take(3) {
+                    prop_assert_eq!(view[index.as_slice()], view.get(index).unwrap());
+                }
+                // To ndarray again, from the view over its memory.
+                view.as_ndarray_mut().unwrap().mapv_inplace(|x| -x);
+                expected.iter_mut().for_each(|x| *x = -*x);
+                prop_assert_eq!(nd.iter().copied().collect::<Vec<_>>(), &expected[..]);
+                let reversed: Vec<i32> = expected.iter().rev().copied().collect();
+                ArrayViewMut::try_from(nd.view_mut()).unwrap().copy_from_slice(&reversed).unwrap();
+                expected = reversed;
+            }
+            prop_assert_eq!(array.to_vec::<i32>().unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn mutable_views_of_ndarray_are_parts_of_a_matrix() {
+        let mut matrix = ndarray::Array2::from_shape_fn((40, 30), |(i, j)| (100 * i + j) as f64);
+        let mut expected = matrix.clone();
+        {
+            let mut view = ArrayViewMut::try_from(matrix.slice_mut(ndarray::s![..;-2, 1..;-3])).unwrap();
+            assert_eq!((view.shape(), view[[0, 0]], view[[1, 2]]), (&[20, 10][..], 3929.0, 3723.0));
+            let mut corner = view.slice_mut(usm_array::s![..2, -1]).unwrap();
+            corner.map_in_place(|x| -x);
+            // On another thread.
+            std::thread::scope(|scope| {
+                scope
+                    .spawn(|| view.index_axis_mut(0, 5).unwrap().copy_from_slice(&[7.0; 10]))
+                    .join()
+                    .unwrap()
+                    .unwrap();
+            });
+        }
+        let mut wanted = expected.slice_mut(ndarray::s![..;-2, 1..;-3]);
+        wanted.slice_mut(ndarray::s![..2, -1]).mapv_inplace(|x| -x);
+        wanted.row_mut(5).fill(7.0);
+        assert_eq!(matrix, expected);
+    }
+
+    #[test]
+    fn mutable_views_of_ndarray_are_refused() {
+        let mut many = ndarray::ArrayD::<i32>::zeros(ndarray::IxDyn(&[1; 65]));
+        let refused = ArrayViewMut::try_from(many.view_mut()).unwrap_err();
+        assert!(matches!(refused, Error::Layout(LayoutError::TooManyAxes { found: 65 })));
+
+        // Without elements, and without axes.
+        let mut none = ndarray::Array3::<f32>::zeros((3, 0, 2));
+        let mut none = ArrayViewMut::try_from(none.slice_mut(ndarray::s![..;-1, .., ..])).unwrap();
+        none.map_in_place(|_| unreachable!());
+        none.copy_from_slice(&[]).unwrap();
+        assert_eq!((none.to_vec().unwrap(), none.iter_mut().unwrap().len()), (vec![], 0));
+        let mut one = ndarray::arr0(1_u8);
+        ArrayViewMut::try_from(one.view_mut()).unwrap().set(&[], 2).unwrap();
+        assert_eq!(one.into_scalar(), 2);
+
+        // Broadcast strides: safe code of ndarray makes no such view, and ours is none of ndarray's.
+        let mut memory = [1, 2, 3];
+        let broadcast = || ndarray::ShapeBuilder::strides((2, 3), (0, 1));
+        assert!(ndarray::ArrayViewMut2::from_shape(broadcast(), &mut memory).is_err());
+        // Unsafe code can, unless ndarray was built with debug assertions, which panic.
+        let start = std::panic::AssertUnwindSafe(memory.as_mut_ptr());
+        let refused = std::panic::catch_unwind(|| {
+            // SAFETY: three elements of a vector that lives; no reference to any of them is made.
+            let shared = unsafe { ndarray::ArrayViewMut2::from_shape_ptr(broadcast(), *start) };
+            ArrayViewMut::try_from(shared).map(|_| ())
+        });
+        assert!(refused.is_err() || matches!(refused, Ok(Err(Error::SharedElements { .. }))));
+        let layout = Layout::new(&[2, 3], Some(&[0, 1]), 0, usm_array::Order::C).unwrap();
+        let array = numbered(&layout, UsmKind::Host);
+        let mut view = array.view_mut::<i32>().unwrap();
+        assert!(matches!(view.as_ndarray_mut(), Err(Error::SharedElements { .. })));
+        // The last one counts.
+        view.copy_from_slice(&[1, 2, 3, 4, 5, 6]).unwrap();
+        assert_eq!(view.to_vec().unwrap(), [4, 5, 6, 4, 5, 6]);
+    }
+
     #[test]
     fn views_of_ndarray_have_their_number_of_axes() {
         let layout = Layout::contiguous(&[2, 3], usm_array::Order::C).unwrap();
