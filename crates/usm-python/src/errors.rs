@@ -213,6 +213,7 @@ impl ToPyErr for usm_array::Error {
             }
             E::ScalarRange { .. } => PyOverflowError::new_err(self.to_string()),
             E::DtypeMismatch { .. }
+            | E::SourceDtype { .. }
             | E::ScalarKind { .. }
             | E::NotComplex { .. }
             | E::CastNotAllowed { .. } => PyTypeError::new_err(self.to_string()),

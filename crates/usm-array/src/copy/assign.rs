@@ -43,14 +43,14 @@ impl UsmArray {
     /// values it gets is not specified.
     ///
     /// # Errors
-    /// - [`Error::DtypeMismatch`]: the source has another dtype
+    /// - [`Error::SourceDtype`]: the source has another dtype
     /// - [`Error::ReadOnly`]: this array is read-only
     /// - [`Error::Layout`]: the source does not broadcast to this shape
     /// - [`Error::Memory`]: the memory is borrowed, or the runtime failed
     /// - [`Error::OutOfHostMemory`]: no host memory for a copy through the host
     pub fn assign(&self, source: &Self) -> Result<()> {
         if source.dtype() != self.dtype() {
-            return Err(Error::DtypeMismatch { found: source.dtype(), expected: self.dtype() });
+            return Err(Error::SourceDtype { found: source.dtype(), expected: self.dtype() });
         }
         self.assign_elements(source)
     }

@@ -179,6 +179,14 @@ pub enum Error {
         /// Element type that is needed
         expected: Dtype,
     },
+    /// A source of another type than the target, which is not converted.
+    #[error("found a source of {found}, allowed is {expected}; `assign_cast` converts the elements")]
+    SourceDtype {
+        /// Element type of the source
+        found: Dtype,
+        /// Element type of the target
+        expected: Dtype,
+    },
     /// Imaginary parts of numbers that have none.
     #[error(
         "found elements of {found}, allowed are complex64 and complex128: others have no imaginary parts in memory"
