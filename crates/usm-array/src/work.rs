@@ -9,6 +9,7 @@ use usm_memory::usm_core::{Queue, UsmKind};
 use crate::array::{ArrayOrScalar, UsmArray};
 use crate::copy::{Conversion, CopyMode};
 use crate::create::{CreateOptions, HostElements, LikeOptions, NestedElements, Numbers};
+use crate::dlpack::{Consumer, DlpackExport};
 use crate::dtype::Dtype;
 use crate::index::IndexItem;
 use crate::layout::SliceItem;
@@ -151,6 +152,18 @@ impl Work {
         match queue.context() == array.context() {
             true => Self::pass(0, 0, true),
             false => Self::through(array.size_bytes()),
+        }
+    }
+
+    /// [`UsmArray::to_dlpack`]. Only a copy takes long.
+    #[must_use]
+    pub fn of_dlpack(array: &UsmArray, options: &DlpackExport<'_>) -> Self {
+        let is_copied =
+            options.copy == CopyMode::Always || options.device.is_some() && !array.is_host_accessible();
+        match options.consumer {
+            _ if is_copied => Self::of_elements(array),
+            Consumer::Anywhere => Self::pass(0, 0, array.is_host_reachable()),
+            Consumer::Stream(_) | Consumer::Unordered => Self::SUBMITTED,
         }
     }
 
@@ -347,6 +360,22 @@ mod tests {
         assert_eq!(Work::through(Work::LONG_BYTES - 1).cost(), Cost::Short);
         assert_eq!(Work::through(Work::LONG_BYTES).cost(), Cost::Long);
         assert_eq!(Work::pass(1, 1, false).cost(), Cost::Short);
+    }
+
+    #[test]
+    fn an_export_is_long_for_its_copy_only() {
+        let export = |array, copy, consumer| {
+            Work::of_dlpack(array, &DlpackExport { copy, consumer, ..DlpackExport::default() }).cost()
+        };
+        let (near, far) = (bytes(UsmKind::Shared, 16 << 20), bytes(UsmKind::Device, 16 << 20));
+        assert_eq!(export(&near, CopyMode::IfNeeded, Consumer::Anywhere), Cost::Negligible);
+        assert_eq!(
+            export(&far, CopyMode::IfNeeded, Consumer::Anywhere),
+            Cost::Short,
+            "work may be under way"
+        );
+        assert_eq!(export(&near, CopyMode::IfNeeded, Consumer::Unordered), Cost::Short);
+        assert_eq!(export(&far, CopyMode::Always, Consumer::Anywhere), Cost::Long);
     }
 
     #[test]

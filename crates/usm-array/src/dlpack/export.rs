@@ -7,6 +7,7 @@ use std::ptr::{self, NonNull};
 
 use usm_memory::usm_core::{Queue, Runtime, UsmKind};
 
+use super::consumer::{Consumer, CudaStream};
 use super::device::{device_with_number, kind_for, takes};
 use super::managed::{ManagedTensor, RawTensor};
 use crate::abi::{
@@ -39,9 +40,8 @@ pub struct DlpackExport<'a> {
     pub form: TensorForm,
     /// The runtime whose devices have the numbers.
     pub runtime: &'a Runtime,
-    /// The consumer's work on a device comes after all that the array's queue was given so far, for which nobody waits. Otherwise work
-    /// under way on the memory is waited for.
-    pub in_queue_order: bool,
+    /// Who uses the memory, and what that work comes after.
+    pub consumer: Consumer,
 }
 
 impl Default for DlpackExport<'_> {
@@ -51,7 +51,7 @@ impl Default for DlpackExport<'_> {
             copy: CopyMode::IfNeeded,
             form: TensorForm::Versioned,
             runtime: Runtime::global(),
-            in_queue_order: false,
+            consumer: Consumer::Anywhere,
         }
     }
 }
@@ -70,8 +70,8 @@ struct Exported<T> {
 impl UsmArray {
     /// The array as a tensor that keeps its memory alive.
     ///
-    /// A kDLOneAPI, kDLExtDev or CUDA tensor shares the memory of the array. Host and shared memory goes to kDLCPU without a copy
-    /// too, after work that others have submitted to the queue is complete; device memory is copied to host memory. `data` is the
+    /// A kDLOneAPI, kDLExtDev or CUDA tensor shares the memory of the array, in the order that the [`Consumer`] asks for. Host and shared
+    /// memory goes to kDLCPU without a copy, too, after all work on it is complete; device memory is copied to host memory. `data` is the
     /// address of the lowest element, and `byte_offset` leads to index zero: it is 0 without negative strides. Without elements
     /// `data` is null on kDLCPU, and elsewhere an address of the allocation, which identifies its kind. Strides
     /// are always there; some consumers refuse negative ones: a copy has none.
@@ -105,40 +105,58 @@ impl UsmArray {
             }
             flags |= FLAG_READ_ONLY;
         }
-        array.hand_out(device, options.in_queue_order)?;
+        let consumer = options.consumer.of_copy(self, array);
+        if consumer == Consumer::Anywhere && device.device_type != DLDeviceType::CPU && !array.is_empty() {
+            // Work of others, too, is complete when the consumer uses a queue of its own.
+            drop(array.buffer().read_access(array.byte_range())?);
+        }
+        array.hand_out(device, consumer)?;
         Ok(array.tensor(device, options.form, flags))
     }
 
     /// The array as a tensor without an owner, on the device that [`dlpack_device`](UsmArray::dlpack_device) says. It is for
-    /// consumers that use it at once: its pointers are good as long as this array lives and is not moved. `in_queue_order` is that of
-    /// [`DlpackExport`].
+    /// consumers that use it at once: its pointers are good as long as this array lives and is not moved. For a consumer
+    /// [anywhere](Consumer::Anywhere) only operations of this library are waited for, as the functions without synchronization of the C
+    /// exchange API do.
     ///
     /// # Errors
     /// - [`Error::Dlpack`](crate::Error::Dlpack) with [`DlpackError::NoDevice`]: see [`UsmArray::dlpack_device`];
     ///   [`DlpackError::ReadOnly`]: the struct cannot say so
     /// - [`Error::Memory`](crate::Error::Memory): the memory is borrowed for writing, or the runtime failed
     #[cfg(target_pointer_width = "64")]
-    pub fn borrow_dlpack(&self, runtime: &Runtime, in_queue_order: bool) -> Result<DLTensor> {
+    pub fn borrow_dlpack(&self, runtime: &Runtime, consumer: Consumer) -> Result<DLTensor> {
         let device = self.dlpack_device(runtime)?;
         if !self.is_writable() {
             return Err(DlpackError::ReadOnly.into());
         }
-        self.hand_out(device, in_queue_order)?;
+        self.hand_out(device, consumer)?;
         // Sizes and strides fit by the invariants of layouts, and are of 64 bits already.
         let shape = self.shape().as_ptr().cast_mut().cast();
         let strides = self.strides().as_ptr().cast_mut().cast();
         Ok(DLTensor { shape, strides, ..self.bare_tensor(device) })
     }
 
-    /// Lets others work with the memory.
-    fn hand_out(&self, device: DLDevice, in_queue_order: bool) -> Result<()> {
+    /// Lets a consumer work with the memory.
+    fn hand_out(&self, device: DLDevice, consumer: Consumer) -> Result<()> {
         if device.device_type == DLDeviceType::CPU {
             // A consumer on the host knows no queue: the access waits for the work of others.
             drop(self.buffer().read_access(self.byte_range())?);
-        } else if in_queue_order {
-            return Ok(self.buffer().publish_in_order()?);
+            return Ok(());
         }
-        Ok(self.buffer().publish()?)
+        match consumer {
+            Consumer::Anywhere => Ok(self.buffer().publish()?),
+            Consumer::Stream(stream) => self.hand_out_on(stream),
+            Consumer::Unordered => Ok(self.buffer().publish_in_order()?),
+        }
+    }
+
+    /// Lets what is submitted to a stream from now on start after all work on the memory.
+    fn hand_out_on(&self, stream: CudaStream) -> Result<()> {
+        // Published first: who writes from then on comes after the consumer's work.
+        self.buffer().publish_in_order()?;
+        self.buffer().check_unwritten(self.byte_range())?;
+        // SAFETY: promise 1 of `order_cuda_stream`: DL1.
+        Ok(unsafe { self.queue().order_cuda_stream(stream.handle()) }?)
     }
 
     /// Lets the memory be used again after what CUDA's legacy default stream has to do, on which most libraries work: they delete a

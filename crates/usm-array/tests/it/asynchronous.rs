@@ -5,10 +5,10 @@ use crate::common;
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::sync::Arc;
 
-use usm_array::dlpack::DlpackExport;
+use usm_array::dlpack::{Consumer, CudaStream, DlpackExport};
 use usm_array::usm_core::backend::host::HostBackend;
 use usm_array::usm_core::testing::{DelayedBackend, Fault, FaultyBackend, Method, Random};
-use usm_array::usm_core::{Context, Queue, QueueProperties, Runtime, UsmKind};
+use usm_array::usm_core::{BackendId, Context, Queue, QueueProperties, Runtime, UsmKind};
 use usm_array::usm_memory::resource::{self, DirectResource, PoolOptions, PoolResource};
 use usm_array::{Casting, Conversion, CopyMode, CopyOrder, Dtype, SliceItem, UsmArray};
 
@@ -162,7 +162,7 @@ fn exports_are_ready_for_their_consumers() {
     drop(array.to_dlpack(&options).unwrap());
     assert!(array.events().is_empty());
     begin();
-    drop(array.to_dlpack(&DlpackExport { in_queue_order: true, ..options }).unwrap());
+    drop(array.to_dlpack(&DlpackExport { consumer: Consumer::Unordered, ..options }).unwrap());
     assert!(!array.events().is_empty(), "no wait");
     late.queue.wait().unwrap();
     assert!(array.events().is_empty(), "the queue comes after the other one");
@@ -170,6 +170,29 @@ fn exports_are_ready_for_their_consumers() {
     begin();
     late.queue.wait().unwrap();
     assert!(array.events().is_empty(), "nor do they know this event");
+}
+
+#[test]
+fn the_stream_of_a_consumer_comes_after_the_memory_and_after_a_copy() {
+    let queues = common::queues();
+    for queue in queues.iter().filter(|queue| queue.backend_id() == BackendId::Cuda) {
+        let theirs = queue.context().create_queue(queue.device(), QueueProperties::IN_ORDER).unwrap();
+        // SAFETY: the queue keeps its stream.
+        let consumer = Consumer::Stream(unsafe { CudaStream::new(theirs.native_stream().unwrap()) });
+        let array = UsmArray::zeros(queue, UsmKind::Device, &[1 << 16], Dtype::I32).unwrap();
+        for (value, copy) in [(1, CopyMode::IfNeeded), (2, CopyMode::Always), (3, CopyMode::Never)] {
+            array.fill(value).unwrap();
+            let options = DlpackExport { copy, consumer, ..DlpackExport::default() };
+            let tensor = array.to_dlpack(&options).unwrap();
+            let mut read = vec![0_i32; array.size()];
+            let (to, from) = (read.as_mut_ptr().cast(), tensor.tensor().unwrap().data.cast_const().cast());
+            // SAFETY: the tensor and the vector live until the copy is complete, and have as many bytes.
+            let event = unsafe { theirs.memcpy(to, from, array.size_bytes(), &[]) }.unwrap();
+            event.wait().unwrap();
+            assert!(read.iter().all(|element| *element == value), "{copy:?}");
+        }
+    }
+    assert_eq!(faults_of_driver(), 0);
 }
 
 #[test]

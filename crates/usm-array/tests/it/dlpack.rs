@@ -11,7 +11,7 @@ use common::{KINDS, layouts, places, queues};
 use external::{Deleted, External};
 use proptest::prelude::*;
 use usm_array::dlpack::{
-    DLDevice, DLDeviceType, DLTensor, DlpackError, DlpackExport, DlpackImport, FLAG_IS_COPIED,
+    Consumer, DLDevice, DLDeviceType, DLTensor, DlpackError, DlpackExport, DlpackImport, FLAG_IS_COPIED,
     FLAG_READ_ONLY, ManagedTensor, RawTensor, TensorForm, VERSION,
 };
 use usm_array::dlpack::{device_with_number, number_of_device};
@@ -377,7 +377,7 @@ fn borrowed_tensors_point_into_the_array() {
         let layout = Layout::new(&[2, 3], Some(&[-3, 1]), 3, Order::C).unwrap();
         let array = array_of(&queue, kind, Dtype::I16, &layout);
         let device = expected_device(&queue, kind);
-        let borrowed = array.borrow_dlpack(runtime, false).unwrap();
+        let borrowed = array.borrow_dlpack(runtime, Consumer::Anywhere).unwrap();
         assert_eq!((borrowed.device, borrowed.ndim), (device, 2));
         assert_eq!(borrowed.data.addr() + borrowed.byte_offset as usize, array.address());
         // SAFETY: as many numbers as axes, of an array that lives.
@@ -385,7 +385,7 @@ fn borrowed_tensors_point_into_the_array() {
         // SAFETY: as above.
         let strides = unsafe { std::slice::from_raw_parts(borrowed.strides, 2) };
         assert_eq!((shape, strides), (&[2, 3][..], &[-3, 1][..]));
-        let frozen = array.read_only().borrow_dlpack(runtime, false).unwrap_err();
+        let frozen = array.read_only().borrow_dlpack(runtime, Consumer::Anywhere).unwrap_err();
         assert!(matches!(frozen, Error::Dlpack(DlpackError::ReadOnly)));
     }
 }

@@ -1,10 +1,8 @@
 //! `__dlpack_c_exchange_api__`: the functions by which compiled code exchanges tensors with us, without calls of Python methods.
 
-use std::collections::BTreeMap;
 use std::ffi::{CString, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{self, NonNull};
-use std::sync::{Mutex, PoisonError};
 
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::ffi;
@@ -12,13 +10,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use usm_array::UsmArray;
 use usm_array::dlpack::{
-    DLDevice, DLDeviceType, DLManagedTensorVersioned, DLPackExchangeAPI, DLPackExchangeAPIHeader, DLTensor,
-    DlpackImport, ManagedTensor, RawTensor, SetError, VERSION, device_with_number,
+    Consumer, DLDevice, DLDeviceType, DLManagedTensorVersioned, DLPackExchangeAPI, DLPackExchangeAPIHeader,
+    DLTensor, DlpackImport, ManagedTensor, RawTensor, SetError, VERSION, current_work_stream,
 };
-use usm_array::usm_core::ExternalHandle;
 
 use super::c_import::NAME;
-use super::export::{current_stream, order, tensor_of};
+use super::export::tensor_of;
 use crate::errors::{OrRaise, type_name};
 use crate::held::with_interpreter;
 use crate::objects::UsmNdarray;
@@ -136,11 +133,8 @@ unsafe extern "C" fn borrow(object: *mut c_void, out: *mut DLTensor) -> c_int {
         let array = unsafe { argument(py, object) }?;
         let (array, runtime) = (array.get().array(), runtime::get(py)?);
         let tensor = || {
-            let stream = current_stream(runtime, array.device())?;
-            if let Some(stream) = stream {
-                order(array, stream)?;
-            }
-            array.borrow_dlpack(runtime, stream.is_some()).map(Carried)
+            let consumer = Consumer::of_exchange(runtime, array.device())?;
+            array.borrow_dlpack(runtime, consumer).map(Carried)
         };
         let tensor = py.detach(tensor).or_raise()?;
         // SAFETY: promise 1.
@@ -149,7 +143,7 @@ unsafe extern "C" fn borrow(object: *mut c_void, out: *mut DLTensor) -> c_int {
     })
 }
 
-/// The `sycl::queue` of a device that arrays without another one are on, or its `CUstream`; null for the host and its backend.
+/// [`current_work_stream`] for C.
 ///
 /// # Safety
 /// 1. The caller is attached to the interpreter, and `out` is where a pointer can be written.
@@ -158,29 +152,12 @@ unsafe extern "C" fn current_queue(
     device_id: i32,
     out: *mut *mut c_void,
 ) -> c_int {
-    // The queues live for ever, since nobody says when the pointers are no longer used: one for each device.
-    static QUEUES: Mutex<BTreeMap<i32, ExternalHandle>> = Mutex::new(BTreeMap::new());
     answer(|py| {
-        let mut pointer = ptr::null_mut();
-        if device_type != DLDeviceType::CPU {
-            let runtime = runtime::get(py)?;
-            let queue: usm_array::Result<_> = py.detach(|| {
-                let device = device_with_number(runtime, DLDevice { device_type, device_id })?;
-                Ok(runtime.default_queue(&device).map_err(usm_array::usm_memory::Error::from)?)
-            });
-            let queue = queue.or_raise()?;
-            if let Some(stream) = queue.native_stream() {
-                pointer = ptr::with_exposed_provenance_mut(stream);
-            }
-            // Queues of the host backend are no objects of SYCL: what they run is complete when a tensor is handed over.
-            if device_type == DLDeviceType::ONE_API {
-                let handle = queue.to_external().or_raise()?;
-                let mut queues = QUEUES.lock().unwrap_or_else(PoisonError::into_inner);
-                pointer = queues.entry(device_id).or_insert(handle).as_ptr().as_ptr();
-            }
-        }
+        let runtime = runtime::get(py)?;
+        let stream = || current_work_stream(runtime, DLDevice { device_type, device_id }).map(Carried);
+        let stream = py.detach(stream).or_raise()?;
         // SAFETY: promise 1.
-        unsafe { out.write(pointer.cast()) };
+        unsafe { out.write(stream.get()) };
         Ok(())
     })
 }
