@@ -48,6 +48,7 @@
 //! | `free` | dropping the last clone, part and guard |
 //! | `queue::memcpy`, `queue::fill` | [`UsmBuffer::copy_from`], [`UsmBuffer::copy_from_host`], [`UsmBuffer::fill`] |
 //! | the same without `wait`, `handler::depends_on` | [`UsmBuffer::copy_from_async`] and others: a [`Completion`]; their events |
+//! | the same where nobody keeps the completion | [`flight`] |
 //! | kernels on USM | [`submit`] with an [`Operand`] for each range; [`UsmBuffer::events`], [`UsmBuffer::wait`] |
 //! | `handler::parallel_for` on USM | [`submit_kernel`] with [`Argument`]s |
 //! | `queue::ext_oneapi_memcpy2d` | [`UsmBuffer::copy_2d_from`] and others with a [`Copy2d`] |
@@ -65,6 +66,7 @@ mod buffer;
 #[cfg(feature = "cudarc")]
 mod cudarc;
 mod error;
+pub mod flight;
 mod live;
 mod plain;
 pub mod resource;

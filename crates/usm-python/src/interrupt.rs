@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 use pyo3::prelude::*;
 use usm_array::usm_core::fork::{self, PerProcess};
 use usm_array::usm_core::{self, Event, EventStatus, Queue, Runtime, Unclaimed};
+use usm_array::usm_memory::flight::events_under_way;
 use usm_array::{Cost, Work, usm_memory};
 
 use crate::called;
 use crate::errors::{self, OrRaise, UsmError};
-use crate::flight::events_under_way;
 use crate::held::with_interpreter;
 
 /// Operations that complete within this time are waited for without another thread, which takes up to a tenth of it to start and to
@@ -202,7 +202,7 @@ pub(crate) fn finish_at_exit(py: Python<'_>) -> PyResult<()> {
 #[pyfunction]
 fn finish(py: Python<'_>) -> PyResult<()> {
     called::wait_for_calls(py)?;
-    match wait_all(py, &events_under_way(py)) {
+    match wait_all(py, &py.detach(events_under_way)) {
         // There is nobody left to be told of a failed operation.
         Err(error) if !error.is_instance_of::<UsmError>(py) => return Err(error),
         _ => {}

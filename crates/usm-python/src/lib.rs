@@ -44,7 +44,6 @@ mod builtin;
 mod called;
 mod doctor;
 mod extension;
-mod flight;
 mod functions;
 mod held;
 mod imported;

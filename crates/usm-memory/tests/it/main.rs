@@ -11,6 +11,7 @@ mod abandoned;
 mod brief;
 mod buffer;
 mod captures;
+mod flights;
 mod kernels;
 mod owned;
 mod panics;

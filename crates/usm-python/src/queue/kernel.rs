@@ -1,12 +1,12 @@
 //! Kernels on a queue: from Python's arguments to operations under way.
 
 use pyo3::prelude::*;
-use usm_array::usm_core::{Error as CoreError, ExecutionRange, NdRange, Queue, Range};
+use usm_array::usm_core::{Error as CoreError, Event, ExecutionRange, NdRange, Queue, Range};
+use usm_array::usm_memory::flight::Flight;
 use usm_array::usm_memory::{self, Argument, Error, submit_kernel};
 
-use super::operations::come_before;
+use super::operations::asked_events;
 use crate::errors::{OrRaise, SyclKernelSubmitError, ToPyErr, wrong_type};
-use crate::flight::Flight;
 use crate::number::{index_sequence, sequence};
 use crate::program::{SyclKernel, argument, described};
 use crate::sycl::event::SyclEvent;
@@ -30,12 +30,12 @@ pub(super) fn submit(
     let arguments = arguments.iter().enumerate().map(|(position, object)| argument(position, object));
     let arguments: Vec<Argument> = arguments.collect::<PyResult<_>>()?;
     let range = execution_range(global, local)?;
-    let after = come_before(py, queue, events)?;
+    let after = asked_events(events)?;
     let kernel = &kernel.get().kernel;
     // SAFETY: TB2. The number of arguments and the memory are checked, on CUDA sizes of numbers, too. The rest of it, and 2, are up to the
     // Python program, as SECURITY.md says.
-    let start = || unsafe { submit_kernel(queue, kernel, &arguments, range, &after) };
-    let launched = Flight::launch(py, queue, start);
+    let start = |after: &[Event]| unsafe { submit_kernel(queue, kernel, &arguments, range, after) };
+    let launched = py.detach(|| Flight::launch(queue, after, start));
     launched.map(SyclEvent::of_flight).map_err(|error| refused(&error, &arguments))
 }
 

@@ -10,9 +10,9 @@ use pyo3::exceptions::{PyAttributeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyCapsule, PyString};
 use usm_array::usm_core::QueueProperties;
+use usm_array::usm_memory::flight;
 
 use crate::errors::{OrRaise, SyclQueueCreationError, instead};
-use crate::flight;
 use crate::interrupt;
 use crate::memory::copy_bytes;
 use crate::number::{index, sequence};

@@ -2,11 +2,11 @@
 
 use pyo3::prelude::*;
 use usm_array::usm_core::{Event, Queue};
+use usm_array::usm_memory::flight::{self, Flight};
 use usm_array::usm_memory::{self, Completion, HostMemory, HostMemoryMut, UsmBuffer};
 
 use crate::buffer_import::HostBytes;
-use crate::errors::{OrRaise, ToPyErr, wrong_type};
-use crate::flight::{self, Flight};
+use crate::errors::{OrRaise, wrong_type};
 use crate::interface::import::array_if_usm;
 use crate::interrupt;
 use crate::memory::copy_host_bytes;
@@ -85,18 +85,9 @@ fn kept(name: &str, bytes: HostBytes, count: usize, other: &UsmBuffer) -> PyResu
     Ok(KeptBytes { bytes, count })
 }
 
-/// What an operation comes after: the given events, and in an in-order queue all earlier operations.
-pub(super) fn come_before(
-    py: Python<'_>,
-    queue: &Queue,
-    asked: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Vec<Event>> {
-    let mut after = asked.map_or(Ok(Vec::new()), |asked| event::events("dEvents", asked))?;
-    py.detach(flight::sweep);
-    if queue.properties().in_order {
-        after.extend(flight::earlier(py, queue));
-    }
-    Ok(after)
+/// The argument `dEvents`.
+pub(super) fn asked_events(asked: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Event>> {
+    asked.map_or(Ok(Vec::new()), |asked| event::events("dEvents", asked))
 }
 
 /// Submits an operation after the given events, and in an in-order queue after all earlier operations.
@@ -106,9 +97,8 @@ fn submit<H: Send + 'static>(
     asked: Option<&Bound<'_, PyAny>>,
     start: impl FnOnce(&[Event]) -> usm_memory::Result<Completion<H>> + Send,
 ) -> PyResult<SyclEvent> {
-    let after = come_before(py, queue, asked)?;
-    let launched = Flight::launch(py, queue, || start(&after));
-    launched.map(SyclEvent::of_flight).map_err(|error| error.to_py_err())
+    let after = asked_events(asked)?;
+    py.detach(|| Flight::launch(queue, after, start)).map(SyclEvent::of_flight).or_raise()
 }
 
 /// Copies the first `count` bytes; without a count all of both sides, which have as many.
@@ -141,10 +131,8 @@ pub(super) fn memcpy(
             submit(py, queue, events, |after| Ok(from.copy_to_owned_async(bytes, 0, after)?))
         }
         (None, None) => {
-            let mut before = events.map_or(Ok(Vec::new()), |asked| event::events("dEvents", asked))?;
-            if queue.properties().in_order {
-                before.push(py.detach(|| queue.barrier(&[])).or_raise()?);
-            }
+            let asked = asked_events(events)?;
+            let before = py.detach(|| flight::before_host_code(queue, asked)).or_raise()?;
             interrupt::wait_all(py, &before)?;
             py.detach(flight::sweep);
             copy_host_bytes(dest, src, count)?;

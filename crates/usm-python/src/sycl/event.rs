@@ -5,13 +5,13 @@ use std::sync::Arc;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use usm_array::usm_core::{self, Error, Event, EventStatus, ProfilingTimes};
+use usm_array::usm_memory::flight::{self, Flight};
 
 use super::awaited::Awaited;
 use super::enums;
 use super::resolve::first_device;
 use super::runtime;
 use crate::errors::{OrRaise, wrong_type};
-use crate::flight::{self, Flight};
 use crate::imported;
 use crate::interrupt;
 use crate::number::sequence;

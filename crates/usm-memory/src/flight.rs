@@ -1,16 +1,19 @@
-//! Operations under way, whether or not Python keeps their events. USM remembers them itself; host memory that they work on is kept here.
+//! Operations under way, whether or not their submitter keeps an event. USM remembers them itself; host memory that they work on is kept
+//! here.
 //!
-//! Every lock here is taken with the interpreter detached: letting host memory go, under a flight's own one, needs the interpreter.
+//! A program that owns such host memory may have to take a lock of its own where that is released. It must not hold that lock in a call
+//! of this module.
 
 use std::cell::Cell;
 use std::mem;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use pyo3::prelude::*;
-use usm_array::usm_core::fork::{ForkMutex, PerProcess};
-use usm_array::usm_core::{Error as CoreError, Event, Queue};
-use usm_array::usm_memory::{Completion, Error, Result};
+use usm_core::fork::{ForkMutex, PerProcess};
+use usm_core::{Error as CoreError, Event, Queue};
+
+use crate::access::Completion;
+use crate::error::{Error, Result};
 
 /// The operations that were not found complete yet, in the order of their submission.
 static FLIGHTS: ForkMutex<Vec<Arc<Flight>>> = ForkMutex::new(Vec::new());
@@ -53,21 +56,39 @@ fn change(job: impl FnOnce(&mut Vec<Arc<Flight>>)) {
 }
 
 /// Whether no operation may be under way. Takes no lock.
-pub(crate) fn are_none() -> bool {
+#[must_use]
+pub fn are_none() -> bool {
     LEN.load(Ordering::Acquire) == 0
 }
 
 /// The events of all operations that may be under way.
-pub(crate) fn events_under_way(py: Python<'_>) -> Vec<Event> {
-    py.detach(|| {
-        let mut events: Vec<_> = FLIGHTS.lock().iter().flat_map(|flight| flight.events.clone()).collect();
-        events.extend(Queue::all_under_way());
-        events
-    })
+#[must_use]
+pub fn events_under_way() -> Vec<Event> {
+    let mut events: Vec<_> = FLIGHTS.lock().iter().flat_map(|flight| flight.events.clone()).collect();
+    events.extend(Queue::all_under_way());
+    events
 }
 
-/// An operation under way.
-pub(crate) struct Flight {
+/// An operation under way, which keeps its host memory.
+///
+/// ```
+/// use usm_memory::usm_core::{Runtime, UsmKind};
+/// use usm_memory::{UsmBuffer, flight::{self, Flight}};
+///
+/// # fn main() -> usm_memory::Result<()> {
+/// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
+/// let buffer = UsmBuffer::allocate(&queue, UsmKind::Device, 4)?;
+/// let upload = Flight::launch(&queue, vec![], |after| {
+///     Ok(buffer.copy_from_owned_async(vec![1_u8, 2, 3, 4], 0, after)?)
+/// })?;
+/// upload.finish()?;
+/// assert!(upload.is_complete());
+/// assert_eq!(buffer.to_vec()?, [1, 2, 3, 4]);
+/// flight::sweep();
+/// # Ok(())
+/// # }
+/// ```
+pub struct Flight {
     queue: Queue,
     events: Vec<Event>,
     state: ForkMutex<State>,
@@ -76,31 +97,44 @@ pub(crate) struct Flight {
 }
 
 impl Flight {
-    /// Submits an operation, and keeps its host memory until it is complete.
-    pub(crate) fn launch<H: Send + 'static>(
-        py: Python<'_>,
+    /// Submits an operation, and keeps its host memory until it is complete. `start` gets the events that it starts after: the given ones,
+    /// and in an in-order queue those of the [last operation](earlier).
+    ///
+    /// # Errors
+    /// Those of `start`.
+    pub fn launch<H: Send + 'static>(
         queue: &Queue,
-        start: impl FnOnce() -> Result<Completion<H>> + Send,
+        mut after: Vec<Event>,
+        start: impl FnOnce(&[Event]) -> Result<Completion<H>>,
     ) -> Result<Arc<Self>> {
-        let completion = py.detach(start)?;
+        sweep();
+        after.extend(earlier(queue));
+        let completion = start(&after)?;
         let events = completion.events().to_vec();
         let finish: Finish = Box::new(move || completion.wait().map(drop));
         let (state, finish_lock) = (ForkMutex::new(State::Flying(finish)), PerProcess::default());
         let flight = Arc::new(Self { queue: queue.clone(), events, state, finish_lock });
-        py.detach(|| change(|flights| flights.push(Arc::clone(&flight))));
+        change(|flights| flights.push(Arc::clone(&flight)));
         Ok(flight)
     }
 
-    pub(crate) fn events(&self) -> &[Event] {
+    /// The events after which the operation is complete.
+    #[must_use]
+    pub fn events(&self) -> &[Event] {
         &self.events
     }
 
-    pub(crate) fn is_complete(&self) -> bool {
+    /// Whether the operation is complete, without waiting.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
         self.events.iter().all(Event::is_complete)
     }
 
-    /// Lets the host memory go, which waits for the operation. Its error comes out once.
-    pub(crate) fn finish(&self) -> Result<()> {
+    /// Lets the host memory go, which waits for the operation.
+    ///
+    /// # Errors
+    /// The error of the operation, which comes out once.
+    pub fn finish(&self) -> Result<()> {
         let Some(_inside) = Inside::enter() else { return Ok(()) };
         let _lock = self.finish_lock();
         match self.take() {
@@ -130,19 +164,29 @@ impl Flight {
 }
 
 /// What an operation that is submitted to an in-order queue comes after, should the last operation of the queue have run on another one.
-pub(crate) fn earlier(py: Python<'_>, queue: &Queue) -> Vec<Event> {
-    if are_none() {
+/// Nothing on other queues.
+fn earlier(queue: &Queue) -> Vec<Event> {
+    if !queue.properties().in_order || are_none() {
         return Vec::new();
     }
-    py.detach(|| {
-        let flights = FLIGHTS.lock();
-        let last = flights.iter().rev().find(|flight| flight.queue == *queue);
-        last.map(|flight| flight.events.clone()).unwrap_or_default()
-    })
+    let flights = FLIGHTS.lock();
+    let last = flights.iter().rev().find(|flight| flight.queue == *queue);
+    last.map(|flight| flight.events.clone()).unwrap_or_default()
+}
+
+/// What host code in place of an operation of a queue comes after: the given events, and in an in-order queue all earlier operations.
+///
+/// # Errors
+/// [`Error::Core`] when the queue takes no barrier.
+pub fn before_host_code(queue: &Queue, mut after: Vec<Event>) -> Result<Vec<Event>> {
+    if queue.properties().in_order {
+        after.push(queue.barrier(&[])?);
+    }
+    Ok(after)
 }
 
 /// Releases the host memory of all complete operations.
-pub(crate) fn sweep() {
+pub fn sweep() {
     if IS_INSIDE.get() {
         return; // in a finalizer: the sweep that called it goes on
     }
@@ -156,8 +200,11 @@ pub(crate) fn sweep() {
     change(|flights| flights.retain(|flight| !complete.iter().any(|other| Arc::ptr_eq(flight, other))));
 }
 
-/// After a wait for the queue: its operations are complete. The first of their errors comes out.
-pub(crate) fn settle(queue: &Queue) -> Result<()> {
+/// After a wait for the queue: its operations are complete.
+///
+/// # Errors
+/// The first of their errors.
+pub fn settle(queue: &Queue) -> Result<()> {
     let flights: Vec<_> = FLIGHTS.lock().iter().filter(|flight| flight.queue == *queue).cloned().collect();
     sweep();
     let complete = flights.iter().filter(|flight| flight.is_complete());
