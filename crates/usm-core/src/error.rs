@@ -294,6 +294,9 @@ pub enum Error {
         /// The driver's text for it.
         text: String,
     },
+    /// The default stream of a thread, which is another one in each thread, for a queue that all threads share.
+    #[error("found 2, the default stream of a thread, allowed are streams that all threads share")]
+    ThreadStream,
     /// Something that cannot be done because a CUDA stream is captured into a graph. The capture goes on as it was.
     #[error("a CUDA stream is captured into a graph: {reason}")]
     StreamCapture {

@@ -36,6 +36,8 @@ static NUMBERS: AtomicU64 = AtomicU64::new(0);
 
 /// The number of CUDA's legacy default stream, whose handle is null in older libraries.
 const LEGACY_STREAM: usize = 1;
+/// The number of the default stream of the calling thread.
+pub(crate) const THREAD_STREAM: usize = 2;
 
 #[cfg(feature = "sycl")]
 /// The pause between two looks at an operation at the end of the process.
@@ -299,6 +301,21 @@ impl Queue {
         let queue = unsafe { Self::from_raw(backend, raw) }?;
         queue.inner.is_external_stream.store(true, Ordering::Release);
         Ok(queue)
+    }
+
+    /// As [`from_cuda_stream`](Self::from_cuda_stream), for a queue that all threads use.
+    ///
+    /// # Safety
+    /// 1. As for [`from_cuda_stream`](Self::from_cuda_stream).
+    ///
+    /// # Errors
+    /// [`Error::ThreadStream`] for stream 2; those of [`from_cuda_stream`](Self::from_cuda_stream).
+    pub unsafe fn from_shared_cuda_stream(device: &Device, stream: usize) -> Result<Self> {
+        if stream == THREAD_STREAM {
+            return Err(Error::ThreadStream);
+        }
+        // SAFETY: the caller's promise 1.
+        unsafe { Self::from_cuda_stream(device, stream) }
     }
 
     /// Whether the queue is [on a stream of another library](Self::from_cuda_stream), so that nothing may keep it longer than its memory.

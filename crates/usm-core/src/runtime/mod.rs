@@ -19,6 +19,7 @@ mod side;
 mod status;
 mod tree;
 
+use std::iter;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use across_copies::HostSide;
@@ -31,6 +32,7 @@ pub use tree::{DeviceTree, PlatformBranch};
 
 use crate::backend::{Backend, BackendId};
 use crate::fork::{self, ForkMutex, ForkOnce, PerProcess};
+use crate::queue::THREAD_STREAM;
 use crate::{Context, Device, Error, Queue, QueueProperties, Result};
 
 static GLOBAL: ForkOnce<Runtime> = ForkOnce::new();
@@ -206,6 +208,31 @@ impl Runtime {
     /// [`Error::Backend`] when the runtime cannot order the two queues.
     pub fn update_default_queue(&self, device: &Device) -> Result<()> {
         self.chosen_default_queue(device).map(drop)
+    }
+
+    /// A queue for all threads on a CUDA stream of another library, on the device that has the stream. `first` is tried before the other
+    /// devices, since each device has the default streams. `None` where there is no device of CUDA.
+    ///
+    /// # Safety
+    /// 1. As for [`Queue::from_cuda_stream`].
+    ///
+    /// # Errors
+    /// Those of [`Queue::from_shared_cuda_stream`] on the last device that was tried.
+    pub unsafe fn queue_on_cuda_stream(&self, first: &Device, stream: usize) -> Result<Option<Queue>> {
+        if stream == THREAD_STREAM {
+            return Err(Error::ThreadStream);
+        }
+        let others = self.devices_of(BackendId::Cuda).filter(|device| *device != first);
+        let is_cuda = |device: &&Device| device.backend_id() == BackendId::Cuda;
+        let mut last = None;
+        for device in iter::once(first).filter(is_cuda).chain(others) {
+            // SAFETY: the caller's promise 1; the driver refuses a stream of another device.
+            match unsafe { Queue::from_shared_cuda_stream(device, stream) } {
+                Ok(queue) => return Ok(Some(queue)),
+                Err(error) => last = Some(error),
+            }
+        }
+        last.map_or(Ok(None), Err)
     }
 
     /// The [default queue](Self::default_queue) of the [default device](Self::default_device).

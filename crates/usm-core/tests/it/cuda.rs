@@ -16,6 +16,7 @@ use usm_core::{
 /// A driver of its own, with the devices of a backend over it.
 struct Gpus {
     devices: Vec<Device>,
+    runtime: Runtime,
     driver: Loopback,
 }
 
@@ -25,10 +26,11 @@ fn gpus(count: u64) -> Gpus {
     // SAFETY: the stand-in of the driver.
     let backend: Arc<dyn Backend> =
         Arc::new(unsafe { CudaBackend::load(driver.path().as_os_str(), 0) }.unwrap());
-    let mut devices = Runtime::with_backend(backend).unwrap().devices();
+    let runtime = Runtime::with_backend(backend).unwrap();
+    let mut devices = runtime.devices();
     devices.retain(|device| device.filter_string().starts_with("cuda:"));
     assert_eq!(devices.len() as u64, count);
-    Gpus { devices, driver }
+    Gpus { devices, runtime, driver }
 }
 
 impl Gpus {
@@ -491,6 +493,31 @@ fn a_queue_is_found_by_its_stream_once_that_is_known() {
         let stream = queue.native_stream().unwrap();
         assert_eq!(Queue::with_native_stream(first, stream), Some(queue));
     }
+}
+
+#[test]
+fn a_queue_on_a_stream_is_on_the_device_that_has_the_stream() {
+    let gpus = gpus(2);
+    let [first, second] = &gpus.devices[..] else { panic!("two devices") };
+    let host = Runtime::global().host_device();
+    // SAFETY: a stream of a queue that lives, the default streams, or none.
+    let on = |device, stream| unsafe { gpus.runtime.queue_on_cuda_stream(device, stream) };
+    let theirs = gpus.queue(1);
+    let stream = theirs.native_stream().unwrap();
+    for device in [first, second, host] {
+        assert_eq!(on(device, stream).unwrap().unwrap().device(), second);
+    }
+    for (device, expected) in [(first, first), (second, second), (host, first)] {
+        assert_eq!(on(device, 0).unwrap().unwrap().device(), expected, "each device has a default stream");
+    }
+    assert!(matches!(on(first, 2), Err(Error::ThreadStream)));
+    // SAFETY: the default stream of a thread is always live.
+    let of_thread = unsafe { Queue::from_shared_cuda_stream(first, 2) };
+    assert!(matches!(of_thread, Err(Error::ThreadStream)));
+    // SAFETY: a stream of a queue that lives.
+    let elsewhere = unsafe { Queue::from_shared_cuda_stream(first, stream) };
+    assert!(matches!(elsewhere, Err(Error::InvalidExternalHandle { .. })));
+    drop(on(second, stream));
 }
 
 #[test]

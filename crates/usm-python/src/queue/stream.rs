@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use usm_array::usm_core::{BackendId, Device, Queue};
+use usm_array::usm_core::Queue;
 
 use crate::called;
 use crate::errors::{OrValueError, wrong_type};
@@ -34,41 +34,25 @@ pub(crate) fn from_cuda_stream<'py>(
     device: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = stream.py();
-    let handle = match handle(stream)? {
-        2 => {
-            return Err(value_error!(
-                "stream: found 2, the default stream of a thread, allowed are streams that all threads share"
-            ));
-        }
-        handle => handle,
-    };
+    let handle = handle(stream)?;
     let queue = match device {
-        Some(_) => on_device(py, &device_argument(py, "device", device)?, handle),
-        None => {
-            // The driver knows of which device a stream is; default streams are of each.
-            let is_cuda = |device: &Device| device.backend_id() == BackendId::Cuda;
-            let default = runtime::default_device(py)?;
-            let others = runtime::devices(py)?.into_iter().filter(|device| *device != default);
-            let tried = std::iter::once(default.clone()).chain(others).filter(is_cuda);
-            let mut outcome =
-                Err(value_error!("stream: there is no device of the CUDA backend; usm.backends() tells why"));
-            for device in tried {
-                outcome = on_device(py, &device, handle);
-                if outcome.is_ok() {
-                    break;
-                }
-            }
-            outcome
+        Some(_) => {
+            let device = device_argument(py, "device", device)?;
+            // SAFETY: TB2: that an object's stream lives as long as the object, and an integer's as long as the queue, is what the function
+            // asks for; the object is attached to the queue.
+            py.detach(|| unsafe { Queue::from_shared_cuda_stream(&device, handle) }.map(Some))
         }
-    }?;
+        None => {
+            let (runtime, default) = (runtime::get(py)?, runtime::default_device(py)?);
+            // SAFETY: TB2, as with a device.
+            py.detach(|| unsafe { runtime.queue_on_cuda_stream(&default, handle) })
+        }
+    };
+    let Some(queue) = queue.or_value_error("stream")? else {
+        return Err(value_error!("stream: there is no device of the CUDA backend; usm.backends() tells why"));
+    };
     queue.attach(Producer::of(stream));
     queue_object(py, &queue)
-}
-
-fn on_device(py: Python<'_>, device: &Device, handle: usize) -> PyResult<Queue> {
-    // SAFETY: TB2: that an object's stream lives as long as the object, and an integer's as long as the queue, is what the function
-    // asks for; the object is attached to the queue.
-    py.detach(|| unsafe { Queue::from_cuda_stream(device, handle) }).or_value_error("stream")
 }
 
 /// The number of a stream.
