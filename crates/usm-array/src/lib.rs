@@ -84,7 +84,7 @@ mod typed;
 mod view;
 mod work;
 
-pub use array::{ArrayOrScalar, BufferSource, UsmArray, UsmArrayBuilder};
+pub use array::{ArrayOrScalar, BufferSource, Peer, UsmArray, UsmArrayBuilder, coerced_kind};
 pub use copy::{Conversion, CopyMode};
 pub use create::{
     CreateOptions, HostElements, Indexing, LikeOptions, Nested, NestedElements, NestedItem, NoHostElements,
@@ -107,7 +107,7 @@ pub use layout::{
     Axes, CopyOrder, Extent, Layout, LayoutError, MAX_NDIM, Offsets, Order, Overlap, SliceItem, SliceItems,
     SliceRange, StridedBytes, broadcast_layouts, broadcast_shapes, product_shape, unravel,
 };
-pub use manipulate::{Reach, Repeats, coerced_kind, common_order};
+pub use manipulate::{OperandMemory, Reach, Repeats, ResultPlace, common_order};
 /// The crate `ndarray` 0.17, whose views the feature `ndarray` converts from and to.
 #[cfg(feature = "ndarray")]
 pub use ndarray;

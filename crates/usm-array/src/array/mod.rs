@@ -6,9 +6,10 @@
 //! | `builder.rs` | new arrays as the container specification constructs them |
 //! | `inspect.rs` | shape, dtype, addresses and the like |
 //! | `kernel.rs` | arrays as arguments of kernels |
-//! | `operand.rs` | an array or one value, beside an array |
+//! | `operand.rs` | an array or one value, beside an array, and the memory of what they give |
 //! | `views/` | other arrays over the same memory, and which of them can be written |
 //! | `exchange.rs` | from and to the interface |
+//! | `publish.rs` | memory for the next operation of another library |
 //! | `import.rs` | external memory, after a look-up in the runtime |
 
 mod builder;
@@ -18,12 +19,14 @@ mod import;
 mod inspect;
 mod kernel;
 mod operand;
+mod publish;
 mod views;
 
 pub use builder::{BufferSource, UsmArrayBuilder};
 pub(crate) use construct::check_bounds;
 pub(crate) use import::cuda_device_of;
-pub use operand::ArrayOrScalar;
+pub use operand::{ArrayOrScalar, coerced_kind};
+pub use publish::Peer;
 use usm_memory::UsmBuffer;
 
 use crate::dtype::Dtype;

@@ -1,6 +1,7 @@
 //! An operand of an operation: an array or one value
 
 use num_complex::Complex64;
+use usm_memory::usm_core::UsmKind;
 
 use super::UsmArray;
 use crate::scalar::Scalar;
@@ -51,3 +52,35 @@ macro_rules! scalars {
 
 // `i32` is the type of literals without a suffix.
 scalars!(bool => Bool, i128 => Int, i32 => Int, f64 => Float, Complex64 => Complex,);
+
+/// The kind of memory that an operation on memory of several kinds gives: device before shared before host. `None` for no kinds.
+///
+/// This is the rule of `dpctl.utils.get_coerced_usm_type`.
+///
+/// ```
+/// use usm_array::{coerced_kind, usm_core::UsmKind};
+///
+/// assert_eq!(coerced_kind([UsmKind::Host, UsmKind::Shared]), Some(UsmKind::Shared));
+/// assert_eq!(coerced_kind([UsmKind::Shared, UsmKind::Device, UsmKind::Host]), Some(UsmKind::Device));
+/// assert_eq!(coerced_kind([]), None);
+/// ```
+#[must_use]
+pub fn coerced_kind(kinds: impl IntoIterator<Item = UsmKind>) -> Option<UsmKind> {
+    let rank = |kind: &UsmKind| match kind {
+        UsmKind::Host => 0,
+        UsmKind::Shared => 1,
+        UsmKind::Device => 2,
+    };
+    kinds.into_iter().max_by_key(rank)
+}
+
+impl UsmArray {
+    /// The kind of memory that an operation on this array and other operands gives. One value has no memory.
+    pub(crate) fn kind_with<const N: usize>(&self, others: [ArrayOrScalar<'_>; N]) -> UsmKind {
+        let kinds = others.into_iter().filter_map(|operand| match operand {
+            ArrayOrScalar::Array(array) => Some(array.kind()),
+            ArrayOrScalar::Scalar(_) => None,
+        });
+        coerced_kind(kinds.chain([self.kind()])).unwrap_or(self.kind())
+    }
+}

@@ -43,7 +43,32 @@ impl Default for Conversion<'_> {
     }
 }
 
+impl<'a> Conversion<'a> {
+    /// An operand as an operation with another array takes it: in memory of its kind, on its queue. A copy only where it is elsewhere.
+    ///
+    /// ```
+    /// use usm_array::usm_core::{Runtime, UsmKind};
+    /// use usm_array::{Conversion, UsmArray};
+    ///
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
+    /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2], &[1, 2])?;
+    /// let operand = UsmArray::from_slice(&queue, UsmKind::Host, &[2], &[1, 3])?;
+    /// assert_eq!(operand.converted(&Conversion::beside(&array))?.kind(), UsmKind::Device);
+    /// assert!(array.is_as(&Conversion::beside(&array)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn beside(array: &'a UsmArray) -> Self {
+        Self { kind: Some(array.kind()), queue: Some(array.queue()), ..Self::default() }
+    }
+}
+
 impl UsmArray {
+    /// The elements in memory of a kind on the same queue: a copy where they are in memory of another one.
+    pub(crate) fn in_kind(self, kind: UsmKind) -> Result<Self> {
+        if kind == self.kind() { Ok(self) } else { self.copy_to(self.queue(), kind) }
+    }
+
     /// The elements cast to a dtype, in new C-contiguous memory of the same kind and queue; with the same dtype, and unless a copy
     /// is asked for, this array itself.
     ///

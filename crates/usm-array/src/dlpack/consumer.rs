@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::ptr;
-use std::sync::{Mutex, PoisonError};
 
+use usm_memory::usm_core::fork::ForkMutex;
 use usm_memory::usm_core::{BackendId, Device, ExternalHandle, Runtime};
 
 use super::device::device_with_number;
@@ -115,15 +115,20 @@ impl CudaStream {
 /// - [`Error::Memory`](crate::Error::Memory): there is no queue for the device
 pub fn current_work_stream(runtime: &'static Runtime, device: DLDevice) -> Result<*mut c_void> {
     // One for each device. They are never dropped, since no consumer says when it no longer uses its pointer.
-    static QUEUES: Mutex<BTreeMap<i32, ExternalHandle>> = Mutex::new(BTreeMap::new());
+    static QUEUES: ForkMutex<BTreeMap<i32, ExternalHandle>> = ForkMutex::new(BTreeMap::new());
     if device.device_type == DLDeviceType::CPU {
         return Ok(ptr::null_mut());
     }
     let queue = runtime.default_queue(&device_with_number(runtime, device)?)?;
     if device.device_type == DLDeviceType::ONE_API {
-        let handle = queue.to_external()?;
-        let mut queues = QUEUES.lock().unwrap_or_else(PoisonError::into_inner);
-        return Ok(queues.entry(device.device_id).or_insert(handle).as_ptr().as_ptr().cast());
+        let new = queue.to_external()?;
+        // A second one for the device is dropped behind the lock.
+        let mut queues = QUEUES.lock();
+        let pointer = match queues.get(&device.device_id) {
+            Some(known) => known.as_ptr(),
+            None => queues.entry(device.device_id).or_insert(new).as_ptr(),
+        };
+        return Ok(pointer.as_ptr().cast());
     }
     Ok(queue.native_stream().map_or(ptr::null_mut(), ptr::with_exposed_provenance_mut))
 }

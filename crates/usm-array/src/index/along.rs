@@ -10,7 +10,8 @@ use crate::view::with_capacity;
 
 impl UsmArray {
     /// For each element of `indices` the element of this array at that place of the axis, and at the same index of the other axes;
-    /// along these the two are broadcast. A C-contiguous copy in memory of the same kind and queue. Without an axis all elements in
+    /// along these the two are broadcast. A C-contiguous copy on the same queue, in memory of the kind that
+    /// [follows](crate::coerced_kind) from the array and the indices. Without an axis all elements in
     /// row-major order are one.
     ///
     /// ```
@@ -35,12 +36,17 @@ impl UsmArray {
         mode: IndexMode,
     ) -> Result<Self> {
         let indices = indices.into();
-        if let Some(plan) = self.along_device_plan(&indices, axis, mode)?
+        self.taken_along(&indices, axis, mode)?.in_kind(indices.kind_with(self))
+    }
+
+    /// As `take_along_axis`, in memory of the same kind.
+    fn taken_along(&self, indices: &IndexItem<'_>, axis: Option<isize>, mode: IndexMode) -> Result<Self> {
+        if let Some(plan) = self.along_device_plan(indices, axis, mode)?
             && let Some(result) = plan.gather()?
         {
             return Ok(result);
         }
-        self.along_plan(&indices, axis, mode)?.gather(self)
+        self.along_plan(indices, axis, mode)?.gather(self)
     }
 
     /// Changes the elements that [`take_along_axis`](Self::take_along_axis) gives. Values are broadcast and cast as by

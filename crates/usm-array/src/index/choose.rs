@@ -11,7 +11,7 @@ use crate::layout::{Layout, Order, SliceItem, broadcast_shapes};
 
 /// Elements of `x` where a condition is not zero, of `y` elsewhere: NumPy's `where`. The three are broadcast.
 ///
-/// The result is C-contiguous, in memory of the kind and queue of the condition. Its dtype is what `x` and `y` are promoted to, on
+/// The result is C-contiguous, on the queue of the condition, in memory of the kind that [follows](crate::coerced_kind) from the three. Its dtype is what `x` and `y` are promoted to, on
 /// the condition's device; a [`Scalar`](crate::Scalar) takes part by its kind only, two of them give the default dtype of the higher kind.
 ///
 /// ```
@@ -41,7 +41,7 @@ pub fn where_<'a, 'b>(
     let (x, y) = (x.into(), y.into());
     let shape = broadcast_shapes(&[condition.shape(), shape_of(x), shape_of(y)])?;
     let dtype = promoted(condition, x, y);
-    let result = UsmArray::empty(condition.queue(), condition.kind(), &shape, dtype)?;
+    let result = UsmArray::empty(condition.queue(), condition.kind_with([x, y]), &shape, dtype)?;
     if device::choose(&result, condition, x, y)? {
         return Ok(result);
     }

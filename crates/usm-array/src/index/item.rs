@@ -2,7 +2,9 @@
 
 use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
-use crate::array::UsmArray;
+use usm_memory::usm_core::UsmKind;
+
+use crate::array::{ArrayOrScalar, UsmArray};
 use crate::layout::SliceItem;
 
 /// One item of an index: basic ([`SliceItem`]), or an array of integers or booleans.
@@ -43,6 +45,16 @@ pub enum IndexItem<'a> {
 impl IndexItem<'static> {
     /// `:`, the whole axis.
     pub const FULL: Self = Self::Basic(SliceItem::FULL);
+}
+
+impl IndexItem<'_> {
+    /// The kind of memory of elements of an array that the index picks in an operation on both.
+    pub(super) fn kind_with(&self, array: &UsmArray) -> UsmKind {
+        match self {
+            Self::Array(index) => array.kind_with([ArrayOrScalar::Array(index)]),
+            _ => array.kind(),
+        }
+    }
 }
 
 impl From<SliceItem> for IndexItem<'_> {

@@ -7,8 +7,8 @@ use crate::array::{ArrayOrScalar, UsmArray};
 use crate::error::{IndexError, Result};
 
 impl UsmArray {
-    /// The elements for which a condition of as many elements is not zero, both taken in row-major order: an array of one axis, in
-    /// memory of the same kind and queue.
+    /// The elements for which a condition of as many elements is not zero, both taken in row-major order: an array of one axis on
+    /// the same queue, in memory of the kind that [follows](crate::coerced_kind) from both.
     ///
     /// ```
     /// use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
@@ -24,6 +24,11 @@ impl UsmArray {
     /// - [`Error::Index`](crate::Error::Index): another number of elements
     /// - the errors of [`get_index`](Self::get_index) that are about memory
     pub fn extract(&self, condition: &Self) -> Result<Self> {
+        self.extracted(condition)?.in_kind(self.kind_with([condition.into()]))
+    }
+
+    /// As `extract`, in memory of the same kind.
+    fn extracted(&self, condition: &Self) -> Result<Self> {
         self.check_condition(condition)?;
         if let Some(masked) = Masked::new(self, condition)?
             && let Some(result) = masked.gather()?

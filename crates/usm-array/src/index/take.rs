@@ -7,8 +7,8 @@ use crate::error::{IndexError, Result};
 use crate::layout::normalise_axis;
 
 impl UsmArray {
-    /// The elements at the given places of an axis, or of all elements in row-major order without an axis; a C-contiguous copy in
-    /// memory of the same kind and queue. The axes of the indices take the place of the axis.
+    /// The elements at the given places of an axis, or of all elements in row-major order without an axis; a C-contiguous copy on the
+    /// same queue, in memory of the kind that [follows](crate::coerced_kind) from the array and the indices. The axes of the indices take the place of the axis.
     ///
     /// ```
     /// use usm_array::{IndexMode, UsmArray, usm_core::{Runtime, UsmKind}};
@@ -32,15 +32,20 @@ impl UsmArray {
         mode: IndexMode,
     ) -> Result<Self> {
         let indices = indices.into();
+        self.taken(&indices, axis, mode)?.in_kind(indices.kind_with(self))
+    }
+
+    /// As `take`, in memory of the same kind.
+    fn taken(&self, indices: &IndexItem<'_>, axis: Option<isize>, mode: IndexMode) -> Result<Self> {
         let axis = axis.map(|axis| normalise_axis("axis", axis, self.ndim())).transpose()?;
-        if let Some(plan) = self.device_axis_plan(&integer_array(&indices)?, axis, mode)?
+        if let Some(plan) = self.device_axis_plan(&integer_array(indices)?, axis, mode)?
             && let Some(result) = plan.gather()?
         {
             return Ok(result);
         }
         match axis {
-            None => self.flat_plan(&indices, mode)?.gather(self),
-            Some(axis) => self.axis_plan(&indices, axis, mode)?.gather(self),
+            None => self.flat_plan(indices, mode)?.gather(self),
+            Some(axis) => self.axis_plan(indices, axis, mode)?.gather(self),
         }
     }
 

@@ -1,33 +1,12 @@
 //! Compute follows data: queue, kind, dtype and order of the result of an operation on several arrays
 
-use usm_memory::usm_core::UsmKind;
+use usm_memory::usm_core::{Queue, UsmKind};
 
-use crate::array::UsmArray;
+use crate::array::{UsmArray, coerced_kind};
 use crate::copy::Conversion;
 use crate::dtype::{Casting, Dtype, PromotionOperand, default_dtypes};
 use crate::error::{ManipulateError, Result};
 use crate::layout::{CopyOrder, Order};
-
-/// The kind of memory that an operation on memory of several kinds gives: device before shared before host. `None` for no kinds.
-///
-/// This is the rule of `dpctl.utils.get_coerced_usm_type`.
-///
-/// ```
-/// use usm_array::{coerced_kind, usm_core::UsmKind};
-///
-/// assert_eq!(coerced_kind([UsmKind::Host, UsmKind::Shared]), Some(UsmKind::Shared));
-/// assert_eq!(coerced_kind([UsmKind::Shared, UsmKind::Device, UsmKind::Host]), Some(UsmKind::Device));
-/// assert_eq!(coerced_kind([]), None);
-/// ```
-#[must_use]
-pub fn coerced_kind(kinds: impl IntoIterator<Item = UsmKind>) -> Option<UsmKind> {
-    let rank = |kind: &UsmKind| match kind {
-        UsmKind::Host => 0,
-        UsmKind::Shared => 1,
-        UsmKind::Device => 2,
-    };
-    kinds.into_iter().max_by_key(rank)
-}
 
 /// The order of memory that arrays have in common: column-major, if all of them are that only.
 ///
@@ -46,47 +25,43 @@ pub fn common_order(arrays: &[&UsmArray]) -> Order {
     if arrays.iter().all(|array| array.is_f_contiguous_only()) { Order::F } else { Order::C }
 }
 
-impl UsmArray {
-    /// Whether the result of an operation on both arrays is in memory of this array's kind, and not of the other's: where a result is
-    /// in memory of the first operand's kind, this array comes first.
-    ///
-    /// ```
-    /// use usm_array::{Dtype, UsmArray, usm_core::{Runtime, UsmKind}};
-    ///
-    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
-    /// let host = UsmArray::zeros(&queue, UsmKind::Host, &[2], Dtype::I8)?;
-    /// let device = UsmArray::zeros(&queue, UsmKind::Device, &[2], Dtype::I8)?;
-    /// assert!(device.leads(&host) && !host.leads(&device) && !host.leads(&host));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+/// Where the result of an operation on arrays is.
+///
+/// ```
+/// use usm_array::{Order, ResultPlace, UsmArray, usm_core::{Runtime, UsmKind}};
+///
+/// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
+/// let column_major = UsmArray::from_nested(&queue, UsmKind::Host, &[[1_u8, 2], [3, 4]])?.transpose();
+/// let device = column_major.copy_to(&queue, UsmKind::Device)?;
+/// let place = ResultPlace::of(&[&column_major, &device], &[2, 2]).ok_or("no arrays")?;
+/// assert_eq!((place.kind, place.order), (UsmKind::Device, Order::F));
+/// let broadcast = ResultPlace::of(&[&column_major], &[3, 2, 2]).ok_or("no arrays")?;
+/// assert_eq!(broadcast.order, Order::C);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct ResultPlace<'a> {
+    /// The queue of the first array
+    pub queue: &'a Queue,
+    /// The kind that [follows](coerced_kind) from all
+    pub kind: UsmKind,
+    /// The order that all arrays [have in common](common_order), if all have the shape of the result
+    pub order: Order,
+}
+
+impl<'a> ResultPlace<'a> {
+    /// The place of a result of that shape. `None` without an array.
     #[must_use]
-    pub fn leads(&self, other: &Self) -> bool {
-        coerced_kind([self.kind(), other.kind()]) != Some(other.kind())
+    pub fn of(operands: &[&'a UsmArray], shape: &[usize]) -> Option<Self> {
+        let queue = operands.first()?.queue();
+        let kind = coerced_kind(operands.iter().map(|array| array.kind()))?;
+        let is_elementwise = operands.iter().all(|array| array.shape() == shape);
+        let order = if is_elementwise { common_order(operands) } else { Order::C };
+        Some(Self { queue, kind, order })
     }
+}
 
-    /// The result of an operation in memory of the kind that [follows](coerced_kind) from its operands; this array itself where it is
-    /// there.
-    ///
-    /// ```
-    /// use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
-    ///
-    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
-    /// let array = UsmArray::from_slice(&queue, UsmKind::Host, &[2], &[1, 2])?;
-    /// let other = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[1, 3])?;
-    /// let equal = array.equal(&other)?.in_kind_of(&[&array, &other])?;
-    /// assert_eq!(equal.kind(), UsmKind::Shared);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Those of [`UsmArray::copy`].
-    pub fn in_kind_of(self, operands: &[&Self]) -> Result<Self> {
-        match coerced_kind(operands.iter().map(|array| array.kind())) {
-            Some(kind) if kind != self.kind() => self.copy_to(self.queue(), kind),
-            _ => Ok(self),
-        }
-    }
-
+impl UsmArray {
     /// The result of an operation with the axes in an order of memory: `Any` and `Keep` stand for the one that the operands
     /// [have in common](common_order). This array itself where it is in that order.
     ///

@@ -1,7 +1,7 @@
 //! New arrays of the elements of others: joined, repeated, rolled, reshaped
 //!
 //! Results are made by copying blocks into slices of new row-major memory. Where several arrays come together, the computation
-//! follows the data: all of them have one queue, and the kind of the result is [`coerced_kind`] of theirs. Functions that only
+//! follows the data: all of them have one queue, and the kind of the result is [`coerced_kind`](crate::coerced_kind) of theirs. Functions that only
 //! make views (flip, squeeze, expand_dims, unstack, broadcast_arrays, …) are with the views.
 //!
 //! | file | job |
@@ -22,6 +22,6 @@ mod reshape;
 mod roll;
 mod tile;
 
-pub use follow::{coerced_kind, common_order};
-pub use reach::Reach;
+pub use follow::{ResultPlace, common_order};
+pub use reach::{OperandMemory, Reach};
 pub use repeat::Repeats;

@@ -17,7 +17,8 @@ use crate::scalar::Scalar;
 /// or a higher one, as a Python number does, so that `0.1` is equal to the `float32` nearest to it; integers outside of an integer
 /// dtype are compared as they are. NaN is not equal to anything and neither less nor greater; zeros of both signs are equal.
 ///
-/// The result is a new array of booleans with the queue and the kind of memory of the first operand.
+/// The result is a new array of booleans with the queue of the first operand, in memory of the kind that
+/// [follows](crate::coerced_kind) from both.
 ///
 /// ```
 /// use usm_array::{Bool8, UsmArray, usm_core::{Runtime, UsmKind}};

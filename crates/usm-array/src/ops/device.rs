@@ -66,30 +66,35 @@ pub(super) fn ask_pairs(
     dtype: Dtype,
     asked: Asked,
 ) -> Result<Option<UsmArray>> {
-    if !is_for_kernels(array) {
+    let (queue, kind) = (array.queue(), array.kind_with([other]));
+    // The larger kind decides: memory of the host beside that of a device comes to the device.
+    let leads = |other: &UsmArray| {
+        other.context() == array.context() && other.device() == array.device() && is_for_kernels(other)
+    };
+    if !is_for_kernels(array) && !matches!(other, ArrayOrScalar::Array(other) if leads(other)) {
         return Ok(None);
     }
     let shape = common_shape(array, other)?;
-    let queue = array.queue();
+    let operand = |array: &UsmArray| match is_operand(array, queue) {
+        true => computed(array),
+        false => computed(&array.copy_to(queue, kind)?),
+    };
     let wide = match dtype.class() {
         Class::Signed => Dtype::I64,
         Class::Bool | Class::Unsigned => Dtype::U64,
         Class::Real | Class::Narrow => Dtype::F64,
         Class::Complex => Dtype::C128,
     };
-    let array = &computed(array)?;
+    let array = &operand(array)?;
     let (other, dtype, one) = match other {
         ArrayOrScalar::Array(other) => {
-            let other = match is_operand(other, queue) {
-                true => computed(other)?,
-                false => computed(&other.copy_to(queue, array.kind())?)?,
-            };
+            let other = operand(other)?;
             let dtype = other.dtype();
             (Some(other), dtype, None)
         }
         ArrayOrScalar::Scalar(value) => (None, wide, Some(value.to_bytes(wide)?)),
     };
-    let result = UsmArray::empty(queue, array.kind(), &shape, Dtype::Bool)?;
+    let result = UsmArray::empty(queue, kind, &shape, Dtype::Bool)?;
     if result.is_empty() {
         return Ok(Some(result));
     }
@@ -110,7 +115,7 @@ pub(super) fn ask_pairs(
     let call = halves.iter().fold(call, |call, half| call.number(u64::from_ne_bytes(*half)));
     let call = call.count(result.size()).loops(&loops);
     // SAFETY: promise 1 of `run`: as in `kernels/src/relate.cl`. 2. The loops visit the elements of both, and each element of the result is one work-item's.
-    // 3. Both are operands for the queue, and the result is beside the first.
+    // 3. Both are operands for the queue, and the result is memory of it.
     let _event = unsafe { call.run() }?;
     Ok(Some(result))
 }

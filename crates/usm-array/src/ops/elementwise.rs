@@ -43,7 +43,7 @@ pub(super) fn common_shape(array: &UsmArray, other: ArrayOrScalar<'_>) -> Result
     }
 }
 
-/// A boolean for each pair of elements of two operands, read as `A` and `B`; memory is that of the array.
+/// A boolean for each pair of elements of two operands, read as `A` and `B`, in memory of the kind that follows from both.
 pub(super) fn map_pairs<A: Element, B: Element>(
     array: &UsmArray,
     other: ArrayOrScalar<'_>,
@@ -52,7 +52,7 @@ pub(super) fn map_pairs<A: Element, B: Element>(
     let shape = common_shape(array, other)?;
     let mut left = Source::<A>::array(array, &shape)?;
     let mut right = Source::<B>::new(other, &shape)?;
-    let mut sink = Sink::like(array, &shape)?;
+    let mut sink = Sink::of_kind(array, array.kind_with([other]), &shape)?;
     let limit = match other {
         ArrayOrScalar::Array(other) => block_len(&[array, other]),
         ArrayOrScalar::Scalar(_) => block_len(&[array]),

@@ -9,7 +9,8 @@ use crate::scalar::Scalar;
 
 /// # Logic
 /// The logical operations take elements of every dtype, as NumPy does: everything but zero is true, NaN too. The bitwise ones
-/// take booleans only. The result is a new array of booleans with the queue and the kind of memory of the first operand.
+/// take booleans only. The result is a new array of booleans with the queue of the first operand, in memory of the kind that
+/// [follows](crate::coerced_kind) from both.
 ///
 /// ```
 /// use usm_array::{Bool8, UsmArray, usm_core::{Runtime, UsmKind}};

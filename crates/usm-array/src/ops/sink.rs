@@ -1,5 +1,7 @@
 //! A new array, written block by block from its first element to its last
 
+use usm_memory::usm_core::UsmKind;
+
 use crate::array::UsmArray;
 use crate::dtype::Element;
 use crate::error::Result;
@@ -20,7 +22,12 @@ pub(super) struct Sink<R> {
 impl<R: Element> Sink<R> {
     /// A new array with the queue and the kind of memory of another.
     pub(super) fn like(array: &UsmArray, shape: &[usize]) -> Result<Self> {
-        let array = UsmArray::empty(array.queue(), array.kind(), shape, R::DTYPE)?;
+        Self::of_kind(array, array.kind(), shape)
+    }
+
+    /// A new array with the queue of another.
+    pub(super) fn of_kind(array: &UsmArray, kind: UsmKind, shape: &[usize]) -> Result<Self> {
+        let array = UsmArray::empty(array.queue(), kind, shape, R::DTYPE)?;
         let is_aligned = array.address().is_multiple_of(align_of::<R>());
         let is_in_place = is_aligned && array.is_host_reachable();
         let guard = if is_in_place { Some(HostWrite::lock(&array)?) } else { None };
@@ -39,7 +46,7 @@ impl<R: Element> Sink<R> {
         match &mut self.guard {
             Some(guard) => {
                 let range = self.written * size_of::<R>()..(self.written + len) * size_of::<R>();
-                // They are aligned, as `like` has seen.
+                // They are aligned, as `of_kind` has seen.
                 Ok(elements_of_mut(&mut guard.bytes_mut()[range]).unwrap_or_default())
             }
             None => {

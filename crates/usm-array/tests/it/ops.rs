@@ -8,7 +8,10 @@ use std::cmp::Ordering;
 use common::places;
 use usm_array::num_complex::Complex64;
 use usm_array::usm_core::{Queue, Runtime, UsmKind};
-use usm_array::{ArrayOrScalar, Bool8, Dtype, Error, Scalar, SliceItem, Tolerance, UsmArray};
+use usm_array::{
+    ArrayOrScalar, Bool8, Dtype, Error, IndexMode, Scalar, SliceItem, Tolerance, UsmArray, coerced_kind,
+    where_,
+};
 
 /// Values at the edges of a dtype, all of them exact in it.
 fn edges(dtype: Dtype) -> Vec<Scalar> {
@@ -346,4 +349,35 @@ fn memory_that_is_written_is_refused() {
     assert!(matches!(array.sum(None, false, None), Err(Error::Memory(_))));
     drop(view);
     assert!(array.equal(0.0).unwrap().is_all().unwrap());
+}
+
+#[test]
+fn results_are_in_memory_of_the_kind_that_follows_from_the_operands() {
+    let places = places();
+    for (queue, a_kind) in &places {
+        for (_, b_kind) in places.iter().filter(|(other, _)| other == queue) {
+            let a = UsmArray::from_slice(queue, *a_kind, &[3], &[1_i64, 0, 2]).unwrap();
+            let b = UsmArray::from_slice(queue, *b_kind, &[3], &[1_i64, 2, 0]).unwrap();
+            let kind = coerced_kind([*a_kind, *b_kind]).unwrap();
+            let is_so = |name: &str, result: usm_array::Result<UsmArray>, expected: [bool; 3]| {
+                let result = result.unwrap();
+                assert_eq!((result.kind(), result.queue()), (kind, queue), "{name} of {a_kind} and {b_kind}");
+                assert_eq!(booleans(&result), expected, "{name} of {a_kind} and {b_kind}");
+            };
+            is_so("equal", a.equal(&b), [true, false, false]);
+            is_so("less", a.less(&b), [false, true, false]);
+            is_so("greater_equal", a.greater_equal(&b), [true, false, true]);
+            is_so("logical_and", a.logical_and(&b), [true, false, false]);
+            is_so("isclose", a.isclose(&b, Tolerance::default()), [true, false, false]);
+            let integers = |name: &str, result: usm_array::Result<UsmArray>, expected: &[i64]| {
+                let result = result.unwrap();
+                assert_eq!((result.kind(), result.queue()), (kind, queue), "{name} of {a_kind} and {b_kind}");
+                assert_eq!(result.to_vec::<i64>().unwrap(), expected, "{name} of {a_kind} and {b_kind}");
+            };
+            integers("where", where_(&a, &b, Scalar::Int(7)), &[1, 7, 0]);
+            integers("take", a.take(&b, None, IndexMode::Raise), &[0, 2, 1]);
+            integers("take_along_axis", a.take_along_axis(&b, Some(0), IndexMode::Raise), &[0, 2, 1]);
+            integers("extract", a.extract(&b), &[1, 0]);
+        }
+    }
 }

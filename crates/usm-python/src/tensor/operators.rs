@@ -16,33 +16,31 @@ type Function = fn(&UsmArray, ArrayOrScalar<'_>) -> Result<UsmArray>;
 #[derive(Clone, Copy)]
 pub(super) struct Operator {
     function: Function,
-    /// Gives the same for the operands in the other order.
-    reflected: Function,
     /// The operator of a provider for integers.
     of_integers: Option<Binary>,
 }
 
 impl From<CompareOp> for Operator {
     fn from(relation: CompareOp) -> Self {
-        let (function, reflected): (Function, Function) = match relation {
-            CompareOp::Eq => (|a, b| a.equal(b), |a, b| a.equal(b)),
-            CompareOp::Ne => (|a, b| a.not_equal(b), |a, b| a.not_equal(b)),
-            CompareOp::Lt => (|a, b| a.less(b), |a, b| a.greater(b)),
-            CompareOp::Le => (|a, b| a.less_equal(b), |a, b| a.greater_equal(b)),
-            CompareOp::Gt => (|a, b| a.greater(b), |a, b| a.less(b)),
-            CompareOp::Ge => (|a, b| a.greater_equal(b), |a, b| a.less_equal(b)),
+        let function: Function = match relation {
+            CompareOp::Eq => |a, b| a.equal(b),
+            CompareOp::Ne => |a, b| a.not_equal(b),
+            CompareOp::Lt => |a, b| a.less(b),
+            CompareOp::Le => |a, b| a.less_equal(b),
+            CompareOp::Gt => |a, b| a.greater(b),
+            CompareOp::Ge => |a, b| a.greater_equal(b),
         };
-        Self { function, reflected, of_integers: None }
+        Self { function, of_integers: None }
     }
 }
 
 impl Operator {
-    pub(super) const AND: Self = Self::symmetric(|a, b| a.bitwise_and(b), Binary::BitwiseAnd);
-    pub(super) const OR: Self = Self::symmetric(|a, b| a.bitwise_or(b), Binary::BitwiseOr);
-    pub(super) const XOR: Self = Self::symmetric(|a, b| a.bitwise_xor(b), Binary::BitwiseXor);
+    pub(super) const AND: Self = Self::bitwise(|a, b| a.bitwise_and(b), Binary::BitwiseAnd);
+    pub(super) const OR: Self = Self::bitwise(|a, b| a.bitwise_or(b), Binary::BitwiseOr);
+    pub(super) const XOR: Self = Self::bitwise(|a, b| a.bitwise_xor(b), Binary::BitwiseXor);
 
-    const fn symmetric(function: Function, of_integers: Binary) -> Self {
-        Self { function, reflected: function, of_integers: Some(of_integers) }
+    const fn bitwise(function: Function, of_integers: Binary) -> Self {
+        Self { function, of_integers: Some(of_integers) }
     }
 
     /// A new array, or `NotImplemented` for an object that is neither number nor array.
@@ -61,11 +59,7 @@ impl Operator {
             return operator.apply(slf, other);
         }
         let (array, work) = (array.clone(), work(array, &operand));
-        let result = interrupt::run(py, work, move || match &operand {
-            // The result is in memory of the first operand's kind.
-            NumberOrArray::Array(second) if second.leads(&array) => (self.reflected)(second, (&array).into()),
-            other => (self.function)(&array, other.into()),
-        })?;
+        let result = interrupt::run(py, work, move || (self.function)(&array, (&operand).into()))?;
         Ok(Bound::new(py, UsmNdarray::from_array(result.or_raise()?))?.into_any())
     }
 

@@ -3,12 +3,11 @@
 use usm_memory::usm_core::{Queue, UsmKind};
 
 use super::{append, name_of};
-use crate::array::UsmArray;
+use crate::array::{UsmArray, coerced_kind};
 use crate::create::CreateOptions;
 use crate::dtype::{Casting, Dtype, PromotionOperand, default_dtypes};
 use crate::error::{CreateError, Error, ManipulateError};
 use crate::layout::{Layout, MAX_NDIM, Order};
-use crate::manipulate::coerced_kind;
 use crate::scalar::Scalar;
 
 /// What an item of a sequence is.

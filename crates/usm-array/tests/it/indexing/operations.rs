@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use usm_array::usm_core::{Queue, Runtime, UsmKind};
-use usm_array::{Bool8, Dtype, IndexItem, IndexMode, Scalar, SliceItem, UsmArray, where_};
+use usm_array::{Bool8, Dtype, IndexItem, IndexMode, Scalar, SliceItem, UsmArray, coerced_kind, where_};
 
 use super::{config, counting, integers, place};
 use crate::common::indices;
@@ -221,7 +221,8 @@ proptest! {
         let (x, y) = (make(&places[1], &of_x, dtype_x), make(&places[2], &of_y, dtype_y));
         let chosen = where_(&condition, &x, &y).unwrap();
         prop_assert_eq!(chosen.shape(), &common[..]);
-        prop_assert_eq!((chosen.dtype(), chosen.kind()), (dtype_x.promote(dtype_y), places[0].1));
+        let kind = coerced_kind(places.iter().map(|place| place.1)).unwrap();
+        prop_assert_eq!((chosen.dtype(), chosen.kind()), (dtype_x.promote(dtype_y), kind));
         let at = |index: &[usize], of: &[usize]| {
             let index: Vec<usize> = index[common.len() - of.len()..].iter().zip(of)
                 .map(|(&i, &n)| if n == 1 { 0 } else { i }).collect();

@@ -35,7 +35,7 @@ pub(super) fn binary<'py>(
                 return Err(usm_array::ManipulateError::NoArrays.into());
             }
         };
-        result.in_kind_of(&arrays)?.in_order_of(order, &arrays)
+        result.in_order_of(order, &arrays)
     })
 }
 

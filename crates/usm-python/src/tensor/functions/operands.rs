@@ -36,9 +36,7 @@ pub(super) fn places(name: &str, object: &Bound<'_, PyAny>, beside: &UsmArray) -
         return Err(type_error!("{name}: {}", no_usm(object)));
     }
     let on_host = index_array(name, object)?;
-    let there =
-        Conversion { kind: Some(beside.kind()), queue: Some(beside.queue()), ..Conversion::default() };
-    object.py().detach(|| on_host.converted(&there)).or_raise()
+    object.py().detach(|| on_host.converted(&Conversion::beside(beside))).or_raise()
 }
 
 /// A tuple or list of arrays.

@@ -46,9 +46,7 @@ pub(crate) fn extract(
 ) -> PyResult<UsmNdarray> {
     let (condition, array) = (operands::array("condition", condition)?, operands::array("arr", arr)?);
     same_queue(&[("condition", Some(&condition)), ("arr", Some(&array))])?;
-    results::array(py, Work::of_operands([&array, &condition]), move || {
-        array.extract(&condition)?.in_kind_of(&[&condition, &array])
-    })
+    results::array(py, Work::of_operands([&array, &condition]), move || array.extract(&condition))
 }
 
 /// place(arr, mask, vals)
@@ -103,6 +101,6 @@ pub(crate) fn where_<'py>(
     let work = Work::of_operands(results::arrays([Some(&condition), x1.array(), x2.array()]));
     results::give(py, out, work, move || {
         let arrays = results::arrays([Some(&condition), x1.array(), x2.array()]);
-        usm_array::where_(&condition, &x1, &x2)?.in_kind_of(&arrays)?.in_order_of(order, &arrays)
+        usm_array::where_(&condition, &x1, &x2)?.in_order_of(order, &arrays)
     })
 }

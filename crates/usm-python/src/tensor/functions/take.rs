@@ -38,9 +38,7 @@ pub(crate) fn take<'py>(
     let mode = operands::mode(mode)?;
     same_queue(&[("x", Some(&array)), ("indices", Some(&indices))])?;
     let work = Work::of_operands([&array, &indices]);
-    results::give(x.py(), out, work, move || {
-        array.take(&indices, axis, mode)?.in_kind_of(&[&array, &indices])
-    })
+    results::give(x.py(), out, work, move || array.take(&indices, axis, mode))
 }
 
 /// put(x, indices, vals, /, *, axis=None, mode="raise")
@@ -102,7 +100,7 @@ pub(crate) fn take_along_axis(
     let mode = operands::mode(mode)?;
     same_queue(&[("x", Some(&array)), ("indices", Some(&indices))])?;
     results::array(py, Work::of_operands([&array, &indices]), move || {
-        array.take_along_axis(&indices, Some(axis), mode)?.in_kind_of(&[&array, &indices])
+        array.take_along_axis(&indices, Some(axis), mode)
     })
 }
 
