@@ -50,7 +50,6 @@ const STANDARD_LOCKS: [(&str, &[&str]); 8] = [
             "usm-python/src/objects.rs",
             "usm-python/src/sycl/awaited.rs",
             "usm-python/src/sycl/dpctl.rs",
-            "usm-python/src/tensor/dlpack/c_api.rs",
             "usm-python/src/tensor/print.rs",
         ],
     ),

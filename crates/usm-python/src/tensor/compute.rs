@@ -4,18 +4,17 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyString, PyTuple};
-use usm_array::usm_core::fork::is_forked_child;
-use usm_array::usm_core::{BackendId, Error as CoreError};
+use usm_array::usm_core::BackendId;
 use usm_array::{
-    Axes, Conversion, CudaArrayInterface, DefaultDtypes, INTERFACE_VERSION, Order, Reach, UsmArray,
-    UsmArrayInterface, coerced_kind, common_order,
+    Axes, Conversion, CudaArrayInterface, DefaultDtypes, INTERFACE_VERSION, OperandMemory, Peer, Reach,
+    ResultPlace, UsmArray, UsmArrayInterface,
 };
 
 use super::exchange::is_numpy;
 use super::operand::{NumberOrArray, same_queue};
 use super::ufunc::of_number;
 use super::{arguments, construct, numbers, peer};
-use crate::errors::{OrRaise, ToPyErr, type_name};
+use crate::errors::{OrRaise, type_name};
 use crate::interface::cuda::import_as;
 use crate::interface::import::{array_if_usm, import_on, no_usm};
 use crate::memory;
@@ -58,13 +57,11 @@ pub(crate) fn place<'py>(
         false => converted(operands, out.map(|out| out.get().array()))?,
     };
     let mut first: Option<Bound<'py, UsmNdarray>> = None;
-    let (mut kind, mut is_reachable, mut is_narrow) = (None, true, false);
+    let mut memory = OperandMemory::NONE;
     for (i, operand) in operands.iter_borrowed().enumerate() {
         let Ok(operand) = operand.cast_exact::<UsmNdarray>() else { continue };
         let array = operand.get().array();
-        kind = coerced_kind(kind.into_iter().chain([array.kind()]));
-        is_reachable &= array.is_host_reachable();
-        is_narrow |= array.dtype().typestr().is_none();
+        memory = memory.with(array);
         match &first {
             None => first = Some((*operand).clone()),
             Some(first) if array.queue() != first.get().array().queue() => {
@@ -85,11 +82,9 @@ pub(crate) fn place<'py>(
         if !out.is_writable() {
             return Err(PyValueError::new_err("out: found a read-only array, allowed are writable ones"));
         }
-        kind = coerced_kind(kind.into_iter().chain([out.kind()]));
-        is_reachable &= out.is_host_reachable();
-        is_narrow |= out.dtype().typestr().is_none();
+        memory = memory.with(out);
     }
-    let word = match Reach::of(array.device(), kind.unwrap_or(array.kind()), is_reachable) {
+    let word = match memory.reach(array.device()) {
         Reach::Host => intern!(py, "host"),
         Reach::Protected => intern!(py, "protected"),
         Reach::Cuda => intern!(py, "cuda"),
@@ -99,7 +94,7 @@ pub(crate) fn place<'py>(
         Reach::SyclShared => intern!(py, "sycl-shared"),
     };
     // Few libraries compute with narrow floating-point numbers.
-    let word = if is_narrow { PyString::new(py, &format!("{word}{NARROW}")) } else { word.clone() };
+    let word = if memory.is_narrow() { PyString::new(py, &format!("{word}{NARROW}")) } else { word.clone() };
     Ok((word, operands))
 }
 
@@ -153,12 +148,7 @@ fn converted<'py>(operands: &Bound<'py, PyTuple>, out: Option<&UsmArray>) -> PyR
             None => match (NumberOrArray::of(&operand)?, &beside) {
                 (Some(NumberOrArray::Scalar(number)), _) => numbers::to_python(py, number)?,
                 (Some(NumberOrArray::Array(array)), Some(beside)) => {
-                    let there = Conversion {
-                        kind: Some(beside.kind()),
-                        queue: Some(beside.queue()),
-                        ..Conversion::default()
-                    };
-                    let array = py.detach(|| array.converted(&there)).or_raise()?;
+                    let array = py.detach(|| array.converted(&Conversion::beside(beside))).or_raise()?;
                     Bound::new(py, UsmNdarray::from_array(array))?.into_any()
                 }
                 _ => return Err(refused()),
@@ -188,17 +178,14 @@ pub(crate) fn new(
     let objects: Vec<_> =
         operands.iter().filter_map(|operand| operand.cast_into_exact::<UsmNdarray>().ok()).collect();
     let arrays: Vec<&UsmArray> = objects.iter().map(|array| array.get().array()).collect();
-    let (Some(first), Some(kind)) = (arrays.first(), coerced_kind(arrays.iter().map(|array| array.kind())))
-    else {
-        return Err(type_error!("operands: found no usm_ndarray, allowed is one and more"));
-    };
     let mut sizes = Axes::new();
     arguments::read_shape(shape, &mut sizes)?;
+    let Some(place) = ResultPlace::of(&arrays, &sizes) else {
+        return Err(type_error!("operands: found no usm_ndarray, allowed is one and more"));
+    };
     let dtype = arguments::explicit_dtype(dtype, &|| DefaultDtypes::WITH_FP64)?;
-    let is_of_elements = arrays.iter().all(|array| array.shape() == &sizes[..]);
-    let order = if is_of_elements { common_order(&arrays) } else { Order::C };
-    let new = UsmArray::builder(&sizes, dtype).order(order);
-    construct::in_new_memory(py, new, kind, first.queue()).map(UsmNdarray::from_array)
+    let new = UsmArray::builder(&sizes, dtype).order(place.order);
+    construct::in_new_memory(py, new, place.kind, place.queue).map(UsmNdarray::from_array)
 }
 
 /// _span(array)
@@ -253,19 +240,11 @@ pub(crate) fn dpnp_array<'py>(array: &Bound<'py, UsmNdarray>) -> PyResult<Bound<
 #[pyo3(name = "_publish")]
 pub(crate) fn publish<'py>(array: &Bound<'py, UsmNdarray>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let (py, object, array) = (array.py(), array.get(), array.get().array());
-    let backend = array.device().backend_id();
-    if backend != BackendId::Host && is_forked_child() {
-        return Err(CoreError::ForkedRuntime.to_py_err());
-    }
     let kept = object.attributes().provided(py);
-    if backend == BackendId::Cuda {
-        array.buffer().publish_in_order().or_raise()?;
-    } else if kept.is_none() {
+    let peer = if kept.is_some() { Peer::Known } else { Peer::New };
+    if !array.publish_for_at_once(peer).or_raise()? {
         // Work of others may need the interpreter to complete.
-        py.detach(|| array.wait().and_then(|()| Ok(array.buffer().publish()?))).or_raise()?;
-    } else if !array.buffer().publish_at_once() {
-        // The library that has the memory already orders its own work itself.
-        py.detach(|| array.buffer().publish()).or_raise()?;
+        py.detach(|| array.publish_for(peer)).or_raise()?;
     }
     Ok(kept)
 }

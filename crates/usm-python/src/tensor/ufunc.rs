@@ -7,7 +7,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyDict, PyFloat, PyInt, PyTuple};
-use usm_array::{Axes, DefaultDtypes, Dtype, Order, UsmArray, coerced_kind, common_order, product_shape};
+use usm_array::{Axes, DefaultDtypes, Dtype, Order, ResultPlace, UsmArray, product_shape};
 
 use super::{arguments, construct, dtype};
 use crate::buffer_export;
@@ -133,7 +133,8 @@ impl Ufunc {
             _ if self.is_product => None,
             arrays => common_shape(arrays),
         };
-        let (Some(first), Some(shape)) = (arrays.first(), shape) else { return Ok(None) };
+        let Some(shape) = shape else { return Ok(None) };
+        let Some(place) = ResultPlace::of(&arrays, &shape) else { return Ok(None) };
         if out.is_some_and(|out| out.get().array().shape() != &shape[..]) {
             return Ok(None);
         }
@@ -141,12 +142,9 @@ impl Ufunc {
             Some(out) => out.clone(),
             None => {
                 let Some(dtype) = self.dtype(&objects, &found)? else { return Ok(None) };
-                let Some(kind) = coerced_kind(arrays.iter().map(|array| array.kind())) else {
-                    return Ok(None);
-                };
-                let order = if self.is_product { Order::C } else { common_order(&arrays) };
+                let order = if self.is_product { Order::C } else { place.order };
                 let new = UsmArray::builder(&shape, dtype).order(order);
-                let new = construct::in_new_memory(py, new, kind, first.queue())?;
+                let new = construct::in_new_memory(py, new, place.kind, place.queue)?;
                 Bound::new(py, UsmNdarray::from_array(new))?
             }
         };
