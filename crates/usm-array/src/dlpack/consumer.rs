@@ -47,20 +47,6 @@ impl Consumer {
         Ok(stream.map_or(Self::Anywhere, |handle| Self::Stream(CudaStream { handle })))
     }
 
-    /// Whether the consumer's stream is the default stream of the calling thread. Another thread cannot order that.
-    ///
-    /// ```
-    /// use usm_array::dlpack::{Consumer, CudaStream};
-    ///
-    /// // SAFETY: the default stream of a thread is always live.
-    /// let stream = unsafe { CudaStream::new(2) };
-    /// assert!(Consumer::Stream(stream).is_of_thread() && !Consumer::Anywhere.is_of_thread());
-    /// ```
-    #[must_use]
-    pub const fn is_of_thread(self) -> bool {
-        matches!(self, Self::Stream(CudaStream { handle: 2 }))
-    }
-
     /// The same consumer, of a copy of the array: a copy on another device knows no stream of this one, and one on another queue is not
     /// in the order of the array's queue.
     pub(super) fn of_copy(self, array: &UsmArray, copy: &UsmArray) -> Self {

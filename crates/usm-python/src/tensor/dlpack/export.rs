@@ -33,7 +33,8 @@ pub(in crate::tensor) fn export<'py>(
     };
     let work = Work::of_dlpack(array, &options);
     let tensor = match work.cost() {
-        Cost::Long if !options.consumer.is_of_thread() => {
+        // A stream is ordered here: it is live during the call only, and may be the default stream of this thread.
+        Cost::Long if !matches!(options.consumer, Consumer::Stream(_)) => {
             let array = array.clone();
             interrupt::run(py, work, move || array.to_dlpack(&options))?
         }
