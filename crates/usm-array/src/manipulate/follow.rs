@@ -31,11 +31,11 @@ pub fn common_order(arrays: &[&UsmArray]) -> Order {
 /// use usm_array::{Order, ResultPlace, UsmArray, usm_core::{Runtime, UsmKind}};
 ///
 /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
-/// let column_major = UsmArray::from_nested(&queue, UsmKind::Host, &[[1_u8, 2], [3, 4]])?.transpose();
-/// let device = column_major.copy_to(&queue, UsmKind::Device)?;
-/// let place = ResultPlace::of(&[&column_major, &device], &[2, 2]).ok_or("no arrays")?;
+/// let rows = |kind| UsmArray::from_nested(&queue, kind, &[[1_u8, 2], [3, 4]]);
+/// let (host, device) = (rows(UsmKind::Host)?.transpose(), rows(UsmKind::Device)?.transpose());
+/// let place = ResultPlace::of(&[&host, &device], &[2, 2]).ok_or("no arrays")?;
 /// assert_eq!((place.kind, place.order), (UsmKind::Device, Order::F));
-/// let broadcast = ResultPlace::of(&[&column_major], &[3, 2, 2]).ok_or("no arrays")?;
+/// let broadcast = ResultPlace::of(&[&host], &[3, 2, 2]).ok_or("no arrays")?;
 /// assert_eq!(broadcast.order, Order::C);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
