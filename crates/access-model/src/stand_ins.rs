@@ -242,6 +242,20 @@ pub(crate) mod sync {
     pub(crate) use std::sync::PoisonError;
     pub(crate) use std::time::Duration;
 
+    /// No time passes in a model.
+    #[derive(Clone, Copy, Debug)]
+    pub(crate) struct Instant;
+
+    impl Instant {
+        pub(crate) fn now() -> Self {
+            Self
+        }
+
+        pub(crate) fn elapsed(self) -> Duration {
+            Duration::ZERO
+        }
+    }
+
     pub(crate) use loom::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
     pub(crate) use loom::sync::{Condvar, Mutex, MutexGuard};
 
@@ -383,6 +397,10 @@ pub(crate) mod buffer {
     }
 
     impl Block {
+        pub(crate) fn is_host_reachable(&self) -> bool {
+            true
+        }
+
         pub(crate) fn new(
             start: usize,
             queue: &Queue,

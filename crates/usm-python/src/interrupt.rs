@@ -11,7 +11,8 @@ use pyo3::prelude::*;
 use usm_array::usm_core::fork::{self, PerProcess};
 use usm_array::usm_core::{self, Event, EventStatus, Queue, Runtime, Unclaimed};
 use usm_array::usm_memory::flight::events_under_way;
-use usm_array::{Cost, Work, usm_memory};
+use usm_array::usm_memory::{self, Errand};
+use usm_array::{Cost, Work};
 
 use crate::called;
 use crate::errors::{self, OrRaise, UsmError};
@@ -68,13 +69,15 @@ pub(crate) fn run_on<V: Send + Sync + 'static, T: Send + 'static>(
     }
 }
 
-/// Runs a job on a thread of its own, which this thread waits for until a signal handler raises.
+/// Runs a job on a thread of its own, which this thread waits for until a signal handler raises. Where this call is in such a handler, which
+/// has interrupted an operation, the job does not wait for that operation.
 fn run_long<T: Send + 'static>(py: Python<'_>, job: impl FnOnce() -> T + Send + 'static) -> PyResult<T> {
     let state = Arc::new(AtomicU8::new(UNDER_WAY));
     let end = End(Arc::clone(&state));
-    let (result, job) = Errand::of(move || {
+    let (_errand, worker) = Errand::begin();
+    let (result, job) = Parcel::of(move || {
         let _end = end;
-        job()
+        worker.run(job)
     });
     let process = Runtime::fork_generation();
     match elsewhere(job) {
@@ -132,9 +135,9 @@ pub(crate) fn check_now_and_then(py: Python<'_>, i: usize) -> PyResult<()> {
 type Job = Box<dyn FnOnce() + Send>;
 
 /// The place of the result of a job. An error in it may be that of another operation, and is for the next wait when nobody takes it.
-struct Errand<T>(Arc<Mutex<Option<Unclaimed<T>>>>);
+struct Parcel<T>(Arc<Mutex<Option<Unclaimed<T>>>>);
 
-impl<T: Send + 'static> Errand<T> {
+impl<T: Send + 'static> Parcel<T> {
     fn of(job: impl FnOnce() -> T + Send + 'static) -> (Self, Job) {
         let place = Arc::new(Mutex::new(None));
         let theirs = Arc::clone(&place);
@@ -262,7 +265,7 @@ fn wait_shortly(events: &[Event]) -> Option<usm_core::Result<()>> {
 fn wait_long(py: Python<'_>, events: &[Event]) -> PyResult<()> {
     // A wait of the runtime cannot be ended, and nothing else gets the errors: another thread does it.
     let theirs = events.to_vec();
-    let (result, job) = Errand::of(move || Event::wait_all(&theirs));
+    let (result, job) = Parcel::of(move || Event::wait_all(&theirs));
     match elsewhere(job) {
         Ok(ended) => wait_for_end(py, ended)?,
         Err(job) => py.detach(job),
@@ -277,7 +280,7 @@ pub(crate) fn wait_in_guard(event: &Event) -> usm_memory::Result<()> {
         return if event.status() == EventStatus::Complete { Ok(()) } else { Ok(event.wait()?) };
     }
     let theirs = event.clone();
-    let (result, job) = Errand::of(move || theirs.wait());
+    let (result, job) = Parcel::of(move || theirs.wait());
     match elsewhere(job) {
         // Guards are taken by threads that have given the interpreter up, which signal handlers need.
         Ok(ended) => {

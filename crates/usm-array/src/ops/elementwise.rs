@@ -50,8 +50,7 @@ pub(super) fn map_pairs<A: Element, B: Element>(
     function: impl Fn(A, B) -> bool,
 ) -> Result<UsmArray> {
     let shape = common_shape(array, other)?;
-    let mut left = Source::<A>::array(array, &shape)?;
-    let mut right = Source::<B>::new(other, &shape)?;
+    let (mut left, mut right) = Source::<A>::pair::<B>(array, other, &shape)?;
     let mut sink = Sink::of_kind(array, array.kind_with([other]), &shape)?;
     let limit = match other {
         ArrayOrScalar::Array(other) => block_len(&[array, other]),

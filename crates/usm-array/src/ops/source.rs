@@ -33,13 +33,15 @@ pub(super) enum State {
 }
 
 impl State {
-    fn of(array: &UsmArray) -> Result<Self> {
-        let range = array.byte_range();
-        if array.is_host_reachable() {
-            return Ok(Self::Read(Reading::of(array, range)?));
-        }
-        Ok(Self::Kept(array.buffer().read_access(range)?))
+    /// Over all bytes that the elements of an array span.
+    fn over(array: &UsmArray, access: ReadAccess) -> Self {
+        if array.is_host_reachable() { Self::Read(Reading::over(access)) } else { Self::Kept(access) }
     }
+}
+
+/// Whether there is one element for all of a shape.
+fn is_constant(array: &UsmArray, shape: &[usize]) -> bool {
+    array.size() == 1 && shape.iter().product::<usize>() != 1
 }
 
 /// Elements of a block in memory that host code reaches: a few blocks of the largest elements stay in the caches.
@@ -62,14 +64,41 @@ impl<T: Element> Source<T> {
         }
     }
 
+    /// Two operands, in their states at one moment: no access is taken while the thread has another one.
+    pub(super) fn pair<O: Element>(
+        array: &UsmArray,
+        other: ArrayOrScalar<'_>,
+        shape: &[usize],
+    ) -> Result<(Self, Source<O>)> {
+        match other {
+            _ if is_constant(array, shape) => {
+                let array = Self::array(array, shape)?;
+                Ok((array, Source::new(other, shape)?))
+            }
+            ArrayOrScalar::Array(other) if !is_constant(other, shape) => {
+                let [first, second] = ReadAccess::all([&array.spanned(false), &other.spanned(false)])?;
+                let second = Source::of_state(other, State::over(other, second), shape)?;
+                Ok((Self::of_state(array, State::over(array, first), shape)?, second))
+            }
+            _ => {
+                let other = Source::new(other, shape)?;
+                Ok((Self::array(array, shape)?, other))
+            }
+        }
+    }
+
     /// An array, broadcast to a shape.
     pub(super) fn array(array: &UsmArray, shape: &[usize]) -> Result<Self> {
-        if array.size() == 1 && shape.iter().product::<usize>() != 1 {
+        if is_constant(array, shape) {
             let mut element = zeroed_vec::<T>(1)?;
             array.read_as(T::DTYPE, bytes_of_mut(&mut element))?;
             return Ok(Self::Constant { element: element[0], block: Vec::new() });
         }
-        let state = State::of(array)?;
+        let access = array.buffer().read_access(array.byte_range())?;
+        Self::of_state(array, State::over(array, access), shape)
+    }
+
+    fn of_state(array: &UsmArray, state: State, shape: &[usize]) -> Result<Self> {
         let array = if array.shape() == shape { array.clone() } else { array.broadcast_to(shape)? };
         Ok(Self::Array { array: Box::new(array), state, block: Vec::new() })
     }

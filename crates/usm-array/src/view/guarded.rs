@@ -133,6 +133,9 @@ impl Writing {
     }
 }
 
+/// Arrays of so many bytes are entered as a span: an operation on them is over before their stripes are known.
+const SMALL_BYTES: usize = 16 << 10;
+
 impl UsmArray {
     /// All bytes from the lowest element to the highest, for an operation that reads them, or `writes`.
     pub(crate) fn spanned(&self, writes: bool) -> Operand<'_> {
@@ -141,12 +144,13 @@ impl UsmArray {
 
     /// The bytes of the elements, for an operation that reads them, or `writes`.
     pub(crate) fn elements(&self, writes: bool) -> Operand<'_> {
-        if self.layout().is_contiguous() {
+        if self.size_bytes() <= SMALL_BYTES || self.layout().is_contiguous() {
             return self.spanned(writes);
         }
         let itemsize = self.itemsize_bytes();
-        // No distance is larger than the buffer, by A1.
-        let axes = self.layout().axes().map(|(size, stride)| (size, stride.unsigned_abs() * itemsize));
+        // No distance is larger than the buffer, by A1; that of a single element means nothing.
+        let axes = self.layout().axes().filter(|&(size, _)| size > 1);
+        let axes = axes.map(|(size, stride)| (size, stride.unsigned_abs() * itemsize));
         Operand { stripes: Stripes::covering(itemsize, axes), ..self.spanned(writes) }
     }
 }

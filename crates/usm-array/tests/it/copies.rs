@@ -245,11 +245,11 @@ fn arrays_without_elements_copy_nothing() {
 fn operations_of_host_code_on_elements_apart_do_not_wait_for_each_other() {
     let runtime = Runtime::global();
     let queue = runtime.default_queue(runtime.host_device()).unwrap();
-    let matrix = UsmArray::zeros(&queue, UsmKind::Shared, &[64, 64], f64::DTYPE).unwrap();
+    let matrix = UsmArray::zeros(&queue, UsmKind::Shared, &[256, 64], f64::DTYPE).unwrap();
     let columns = |first: isize| matrix.slice((.., SliceItem::range(Some(first), None, 4))).unwrap();
     let bytes = Operand {
-        stripes: Stripes::covering(8, [(64, 512), (16, 32)].into_iter()),
-        ..Operand::written(matrix.buffer(), 0..64 * 512 - 24)
+        stripes: Stripes::covering(8, [(256, 512), (16, 32)].into_iter()),
+        ..Operand::written(matrix.buffer(), 0..256 * 512 - 24)
     };
     let [access] = OperandAccess::all([&bytes]).unwrap();
     columns(1).fill(1.0).unwrap();

@@ -10,6 +10,8 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
+use usm_core::Queue;
+
 use crate::buffer::{Block, BlockRef};
 use crate::tracker::process::{BORROWS, borrows};
 use crate::tracker::stripes::Stripes;
@@ -33,22 +35,40 @@ struct Used<'a> {
     range: Range<usize>,
     stripes: Option<Stripes>,
     writes: bool,
+    /// The queue of a copy that is submitted and waited for under the access.
+    queue: Option<&'a Queue>,
 }
 
 impl<'a> Used<'a> {
     fn of(block: &'a BlockRef, range: Range<usize>, writes: bool) -> Self {
-        Self { block, range, stripes: None, writes }
+        Self { block, range, stripes: None, writes, queue: None }
     }
 
     fn of_operand(operand: &Operand<'a>) -> Result<Self> {
         operand.check()?;
         let block = operand.buffer.block();
-        Ok(Self { block, range: operand.in_block()?, stripes: operand.stripes, writes: operand.writes })
+        let (stripes, writes) = (operand.stripes, operand.writes);
+        Ok(Self { block, range: operand.in_block()?, stripes, writes, queue: None })
     }
 
     fn wanted(&self) -> Wanted {
         Wanted { stripes: self.stripes, ..wanted(self.block, &self.range, self.writes) }
     }
+}
+
+/// The parts of all operands, or the error of one.
+fn each<'a, const N: usize>(
+    operands: [&Operand<'a>; N],
+    part: impl Fn(&Operand<'a>) -> Result<Used<'a>>,
+) -> Result<[Used<'a>; N]> {
+    let mut refused = Ok(());
+    let parts = operands.map(|operand| {
+        part(operand).unwrap_or_else(|error| {
+            refused = Err(error);
+            Used::of(operand.buffer.block(), 0..0, false)
+        })
+    });
+    refused.map(|()| parts)
 }
 
 /// A range of a block, by its addresses.
@@ -94,7 +114,8 @@ impl Entered {
     /// Enters the ranges of an operation, which may overlap each other, and waits for what is in the way and ends by itself.
     pub(super) fn new(wanted: impl ExactSizeIterator<Item = Wanted>) -> Result<Self> {
         let len = wanted.len();
-        let mut new = Self { few: [0; FEW], many: Vec::new(), len, _of_thread: PhantomData };
+        // Nothing is to be released until it is entered.
+        let mut new = Self { few: [0; FEW], many: Vec::new(), len: 0, _of_thread: PhantomData };
         let mut few = [const { Wanted { range: 0..0, stripes: None, writes: false } }; FEW];
         match few.get_mut(..len) {
             Some(list) => {
@@ -106,6 +127,7 @@ impl Entered {
                 enter(Use::Operation, &wanted.collect::<Vec<_>>(), &mut new.many)?;
             }
         }
+        new.len = len;
         Ok(new)
     }
 }
@@ -159,6 +181,9 @@ impl Borrow {
     fn enter(kind: Use, parts: &[Used<'_>], wanted: &[Wanted], ids: &mut [u64]) -> Result<()> {
         for (part, wanted) in parts.iter().zip(wanted) {
             part.block.wait_for_others(&wanted.range, wanted.writes)?;
+            if let Some(queue) = part.queue {
+                part.block.wait_before_submit(queue)?;
+            }
         }
         enter(kind, wanted, ids)
     }
@@ -268,8 +293,25 @@ impl WriteGuard {
 pub struct ReadAccess(Borrow, PhantomData<*const ()>);
 
 impl ReadAccess {
+    /// For a copy by the queue of the block, unless host code reaches that.
+    pub(crate) fn for_copy(block: &BlockRef, range: Range<usize>) -> Result<Self> {
+        let queue = (!block.is_host_reachable()).then(|| block.queue());
+        let used = Used { queue, ..Used::of(block, range, false) };
+        Borrow::new(Use::Operation, used).map(|borrow| Self(borrow, PhantomData))
+    }
+
     pub(crate) fn new(block: &BlockRef, range: Range<usize>) -> Result<Self> {
         Borrow::new(Use::Operation, Used::of(block, range, false)).map(|borrow| Self(borrow, PhantomData))
+    }
+
+    /// Access to all operands of one operation that reads them.
+    ///
+    /// # Errors
+    /// As [`UsmBuffer::read_access`].
+    pub fn all<const N: usize>(operands: [&Operand<'_>; N]) -> Result<[Self; N]> {
+        let parts =
+            each(operands, |operand| Ok(Used::of(operand.buffer.block(), operand.in_block()?, false)))?;
+        Ok(Borrow::each(Use::Operation, parts)?.map(|borrow| Self(borrow, PhantomData)))
     }
 
     pub(crate) fn block(&self) -> &Block {
@@ -296,6 +338,13 @@ impl ReadAccess {
 pub struct WriteAccess(Borrow, PhantomData<*const ()>);
 
 impl WriteAccess {
+    /// As [`ReadAccess::for_copy`].
+    pub(crate) fn for_copy(block: &BlockRef, range: Range<usize>) -> Result<Self> {
+        let queue = (!block.is_host_reachable()).then(|| block.queue());
+        let used = Used { queue, ..Used::of(block, range, true) };
+        Borrow::new(Use::Operation, used).map(|borrow| Self(borrow, PhantomData))
+    }
+
     pub(crate) fn new(block: &BlockRef, range: Range<usize>) -> Result<Self> {
         Borrow::new(Use::Operation, Used::of(block, range, true)).map(|borrow| Self(borrow, PhantomData))
     }
@@ -305,8 +354,17 @@ impl WriteAccess {
     /// # Errors
     /// As [`UsmBuffer::write_access`].
     pub fn with_read(to: &Operand<'_>, from: &Operand<'_>) -> Result<(Self, ReadAccess)> {
+        Self::with_read_for(to, from, None)
+    }
+
+    /// As [`with_read`](Self::with_read), for a copy by a queue.
+    pub(crate) fn with_read_for(
+        to: &Operand<'_>,
+        from: &Operand<'_>,
+        queue: Option<&Queue>,
+    ) -> Result<(Self, ReadAccess)> {
         to.buffer.check_writable()?;
-        let to = Used::of(to.buffer.block(), to.in_block()?, true);
+        let to = Used { queue, ..Used::of(to.buffer.block(), to.in_block()?, true) };
         let from = Used::of(from.buffer.block(), from.in_block()?, false);
         let [to, from] = Borrow::each(Use::Operation, [to, from])?;
         Ok((Self(to, PhantomData), ReadAccess(from, PhantomData)))
@@ -365,15 +423,7 @@ impl OperandAccess {
     /// # Errors
     /// As [`UsmBuffer::read_access`] and [`UsmBuffer::write_access`].
     pub fn all<const N: usize>(operands: [&Operand<'_>; N]) -> Result<[Self; N]> {
-        let mut refused = Ok(());
-        let parts = operands.map(|operand| {
-            let part = Used::of_operand(operand);
-            part.unwrap_or_else(|error| {
-                refused = Err(error);
-                Used::of(operand.buffer.block(), 0..0, false)
-            })
-        });
-        refused?;
+        let parts = each(operands, Used::of_operand)?;
         Ok(Borrow::each(Use::Operation, parts)?.map(|borrow| Self(borrow, PhantomData)))
     }
 

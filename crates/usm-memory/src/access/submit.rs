@@ -11,7 +11,7 @@ use crate::tracker::numbers::next_number;
 use crate::tracker::stripes::Stripes;
 use crate::tracker::table::Wanted;
 use crate::tracker::{capture, waits};
-use crate::{Error, Result, UsmBuffer};
+use crate::{Result, UsmBuffer};
 
 /// Bytes that an operation uses.
 #[derive(Clone, Debug)]
@@ -114,9 +114,15 @@ pub unsafe fn submit(
     operation: impl FnOnce(&[*mut u8], &[Event]) -> CoreResult<Event>,
 ) -> Result<Event> {
     let is_reached = operands.iter().any(|operand| operand.buffer.is_host_reachable());
-    let submission = Submission::of(operands)?;
     // SAFETY: promises 1 and 2. Nobody has slices of the memory, or this waits.
-    unsafe { submission.step(queue, operands, &[], is_reached, operation) }
+    let event = unsafe { Submission::of(operands)?.step(queue, operands, &[], operation) }?;
+    if is_reached && !event.is_complete() {
+        // The blocks know the operation, and the entries have left: code of the user that runs in the wait may use the memory.
+        for operand in operands {
+            operand.buffer.block().wait_for_submitted(&operand.addresses(), true)?;
+        }
+    }
+    Ok(event)
 }
 
 /// As [`submit`], but after the events `after` besides, and without a wait for the operation on memory that host code reaches.
@@ -135,7 +141,7 @@ pub unsafe fn submit_async(
     operation: impl FnOnce(&[*mut u8], &[Event]) -> CoreResult<Event>,
 ) -> Result<Event> {
     // SAFETY: promises 1 to 3.
-    unsafe { Submission::of(operands)?.step(queue, operands, after, false, operation) }
+    unsafe { Submission::of(operands)?.step(queue, operands, after, operation) }
 }
 
 /// An operation that is being submitted, in one step or in several. Meanwhile host code waits for that, and so do other submissions.
@@ -154,13 +160,12 @@ impl Submission {
     /// Submits a part of the operation that uses some of its operands, after the events `after`.
     ///
     /// # Safety
-    /// Those of [`submit_async`], but the last where this `waits`.
+    /// Those of [`submit_async`].
     pub(crate) unsafe fn step(
         &self,
         queue: &Queue,
         operands: &[Operand<'_>],
         after: &[Event],
-        waits: bool,
         operation: impl FnOnce(&[*mut u8], &[Event]) -> CoreResult<Event>,
     ) -> Result<Event> {
         let mut few = [ptr::null_mut(); FEW];
@@ -191,7 +196,6 @@ impl Submission {
             }
         }
         let event = operation(pointers, &after)?;
-        let mut result = Ok(());
         if has_other_copies()
             && event.capture().is_none()
             && operands.iter().any(|one| one.buffer.block().is_published())
@@ -203,16 +207,10 @@ impl Submission {
                 return Ok(waited.map(|()| event)?);
             }
         }
-        if waits {
-            result = waits::for_event(&event);
-            if !matches!(result, Err(Error::Interrupted)) && event.is_complete() {
-                return result.map(|()| event);
-            }
-        }
         for operand in operands {
             // Others find the event from here on, where they found the entry (T1).
             operand.buffer.block().record(&operand.addresses(), &event, queue, operand.writes, seen);
         }
-        result.map(|()| event)
+        Ok(event)
     }
 }

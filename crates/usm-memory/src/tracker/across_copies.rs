@@ -11,11 +11,11 @@ use usm_core::Error as CoreError;
 use super::process::{BORROWS, borrows, theirs, use_theirs};
 use super::stripes::Stripes;
 use super::sync::Duration;
-use super::table::{Conflict, OtherTable, Use, Wanted};
+use super::table::{Caller, Conflict, OtherTable, Use, Wanted};
 use crate::Result;
 
 /// Version of [`BorrowFunctions`]. Any change of a function or of what its numbers mean makes it another one.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// Result of `enter`: entered. Any other one has the bit `IN_THE_WAY`.
 const ENTERED: u32 = 0;
@@ -25,7 +25,11 @@ const MAY_WAIT: u32 = 4;
 /// How far the number of the refused range is shifted.
 const NUMBER_SHIFT: u32 = 3;
 /// Who has no ticket.
-const NO_TICKET: u64 = u64::MAX;
+const NO_TICKET: u64 = 0;
+
+/// Bits of a [`Caller`].
+const IS_OPERATION: u32 = 1;
+const IS_HOST_TASK: u32 = 2;
 
 /// A [`Wanted`], for C. A period of no bytes stands for all bytes of the range.
 #[repr(C)]
@@ -67,11 +71,12 @@ pub struct BorrowFunctions {
     version: u32,
     size_bytes: u32,
     enter: unsafe extern "C" fn(u32, *const WantedRange, usize, *mut u64, *mut u64) -> u32,
-    wait: unsafe extern "C" fn(*const WantedRange, usize, u64, u64) -> u32,
+    wait: extern "C" fn(u64, u64) -> u32,
+    give_up: extern "C" fn(u64),
     leave: unsafe extern "C" fn(*const u64, usize),
 }
 
-/// Whether another copy of this library has used the table of this one.
+/// Whether another copy of this library may use the table of this one.
 static IS_SHARED: AtomicBool = AtomicBool::new(false);
 
 /// Whether other copies of this library in the process use memory. They do not know the operations of this one.
@@ -79,16 +84,23 @@ pub(crate) fn has_other_copies() -> bool {
     IS_SHARED.load(Ordering::Relaxed) || theirs().is_some()
 }
 
-static OURS: BorrowFunctions =
-    BorrowFunctions { version: VERSION, size_bytes: size_of::<BorrowFunctions>() as u32, enter, wait, leave };
+static OURS: BorrowFunctions = BorrowFunctions {
+    version: VERSION,
+    size_bytes: size_of::<BorrowFunctions>() as u32,
+    enter,
+    wait,
+    give_up,
+    leave,
+};
 
 /// Operands of which no list is made.
 const FEW: usize = 4;
 
 impl BorrowFunctions {
-    /// Those of this copy.
+    /// Those of this copy, for another one. Its operations on published memory are complete when they return from now on.
     #[must_use]
     pub fn of_this_copy() -> &'static Self {
+        IS_SHARED.store(true, Ordering::Relaxed);
         &OURS
     }
 
@@ -122,7 +134,7 @@ impl BorrowFunctions {
         }
         // Threads may join at the same time.
         let is_theirs = || theirs().is_some_and(|known| std::ptr::addr_eq(known, table));
-        Ok(BORROWS.if_unused(|| use_theirs(table)) || is_theirs())
+        Ok(borrows().if_unused(|| use_theirs(table)) || is_theirs())
     }
 }
 
@@ -141,7 +153,7 @@ fn with_ranges<T>(wanted: &[Wanted], job: impl FnOnce(&[WantedRange]) -> T) -> T
 impl OtherTable for BorrowFunctions {
     fn enter(
         &self,
-        kind: Use,
+        caller: Caller,
         wanted: &[Wanted],
         ids: &mut [u64],
         ticket: &mut Option<u64>,
@@ -151,7 +163,7 @@ impl OtherTable for BorrowFunctions {
         let result = with_ranges(wanted, |ranges| {
             let (first, count) = (ranges.as_ptr(), ranges.len());
             // SAFETY: N1: ranges, as many as are said, a place for the number of each, and one with a ticket.
-            unsafe { (self.enter)(number_of(kind), first, count, ids.as_mut_ptr(), &raw mut number) }
+            unsafe { (self.enter)(bits_of(caller), first, count, ids.as_mut_ptr(), &raw mut number) }
         });
         *ticket = (number != NO_TICKET).then_some(number);
         if result == ENTERED {
@@ -165,13 +177,12 @@ impl OtherTable for BorrowFunctions {
         })
     }
 
-    fn wait(&self, wanted: &[Wanted], ticket: Option<u64>, time: Duration) -> bool {
-        let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-        with_ranges(wanted, |ranges| {
-            let (first, count) = (ranges.as_ptr(), ranges.len());
-            // SAFETY: N1: ranges, as many as are said.
-            unsafe { (self.wait)(first, count, ticket.unwrap_or(NO_TICKET), micros) != 0 }
-        })
+    fn wait(&self, ticket: u64, time: Duration) -> bool {
+        (self.wait)(ticket, u64::try_from(time.as_micros()).unwrap_or(u64::MAX)) != 0
+    }
+
+    fn give_up(&self, ticket: u64) {
+        (self.give_up)(ticket);
     }
 
     fn leave(&self, ids: &[u64]) {
@@ -180,18 +191,14 @@ impl OtherTable for BorrowFunctions {
     }
 }
 
-fn number_of(kind: Use) -> u32 {
-    match kind {
-        Use::View => 0,
-        Use::Operation => 1,
-    }
+fn bits_of(caller: Caller) -> u32 {
+    let kind = if caller.kind == Use::Operation { IS_OPERATION } else { 0 };
+    kind | if caller.is_host_task { IS_HOST_TASK } else { 0 }
 }
 
-fn kind_of(number: u32) -> Use {
-    match number {
-        1 => Use::Operation,
-        _ => Use::View,
-    }
+fn caller_of(bits: u32) -> Caller {
+    let kind = if bits & IS_OPERATION != 0 { Use::Operation } else { Use::View };
+    Caller { kind, is_host_task: bits & IS_HOST_TASK != 0 }
 }
 
 unsafe fn list<'a, T>(first: *const T, count: usize) -> &'a [T] {
@@ -202,33 +209,23 @@ unsafe fn list<'a, T>(first: *const T, count: usize) -> &'a [T] {
     unsafe { slice::from_raw_parts(first, count) }
 }
 
-/// The ranges of a call from C.
-///
-/// # Safety
-/// 1. Those of N1.
-unsafe fn ranges_of(first: *const WantedRange, count: usize) -> Vec<Wanted> {
-    // SAFETY: N1 (1): as many ranges as are said.
-    unsafe { list(first, count) }.iter().map(Wanted::from).collect()
-}
-
 fn ticket_of(number: u64) -> Option<u64> {
     (number != NO_TICKET).then_some(number)
 }
 
 unsafe extern "C" fn enter(
-    kind: u32,
+    caller: u32,
     first: *const WantedRange,
     count: usize,
     ids: *mut u64,
     ticket: *mut u64,
 ) -> u32 {
-    IS_SHARED.store(true, Ordering::Relaxed);
-    // SAFETY: N1.
-    let wanted = unsafe { ranges_of(first, count) };
+    // SAFETY: N1: as many ranges as are said.
+    let wanted: Vec<_> = unsafe { list(first, count) }.iter().map(Wanted::from).collect();
     // SAFETY: N1: a place with a ticket.
     let mut number = ticket_of(unsafe { ticket.read() });
     let mut entered = vec![0; count];
-    let result = borrows().try_acquire(kind_of(kind), &wanted, &mut entered, &mut number);
+    let result = borrows().try_acquire(caller_of(caller), &wanted, &mut entered, &mut number);
     // SAFETY: N1: the place of the ticket.
     unsafe { ticket.write(number.unwrap_or(NO_TICKET)) };
     match result {
@@ -248,10 +245,12 @@ unsafe extern "C" fn enter(
     }
 }
 
-unsafe extern "C" fn wait(first: *const WantedRange, count: usize, ticket: u64, micros: u64) -> u32 {
-    // SAFETY: N1.
-    let wanted = unsafe { ranges_of(first, count) };
-    borrows().wait_once(&wanted, ticket_of(ticket), Duration::from_micros(micros)).into()
+extern "C" fn wait(ticket: u64, micros: u64) -> u32 {
+    borrows().wait_once(ticket, Duration::from_micros(micros)).into()
+}
+
+extern "C" fn give_up(ticket: u64) {
+    borrows().give_up(ticket);
 }
 
 unsafe extern "C" fn leave(first: *const u64, count: usize) {
@@ -268,13 +267,16 @@ mod tests {
     // Addresses that no other test of this process borrows.
     const START: usize = 0x10;
 
+    const VIEW: Caller = Caller { kind: Use::View, is_host_task: false };
+    const OPERATION: Caller = Caller { kind: Use::Operation, is_host_task: false };
+
     fn wanted(range: Range<usize>, writes: bool) -> Wanted {
         Wanted { range, stripes: None, writes }
     }
 
     fn enter(table: &BorrowFunctions, range: Range<usize>, writes: bool) -> Result<u64, Conflict> {
         let mut id = [0];
-        table.enter(Use::View, &[wanted(range, writes)], &mut id, &mut None).map(|()| id[0])
+        table.enter(VIEW, &[wanted(range, writes)], &mut id, &mut None).map(|()| id[0])
     }
 
     #[test]
@@ -296,10 +298,10 @@ mod tests {
         let wanted: Vec<_> =
             (0..6).map(|i| wanted(START + 100 + 8 * i..START + 108 + 8 * i, i == 0)).collect();
         let mut ids = [0; 6];
-        let conflict = table.enter(Use::Operation, &wanted, &mut ids, &mut None).unwrap_err();
+        let conflict = table.enter(OPERATION, &wanted, &mut ids, &mut None).unwrap_err();
         assert_eq!(conflict, Conflict { range: START + 132..START + 140, is_written: true, may_wait: false });
         table.leave(&[held]);
-        table.enter(Use::Operation, &wanted, &mut ids, &mut None).unwrap();
+        table.enter(OPERATION, &wanted, &mut ids, &mut None).unwrap();
         table.leave(&ids);
         let held = enter(table, START + 100..START + 150, true).unwrap();
         table.leave(&[held]);
@@ -315,20 +317,22 @@ mod tests {
         };
         let (mut ids, mut ticket) = ([[0]; 2], None);
         for (index, ids) in ids.iter_mut().enumerate() {
-            table.enter(Use::Operation, &columns(index), ids, &mut ticket).unwrap();
+            table.enter(OPERATION, &columns(index), ids, &mut ticket).unwrap();
         }
         assert_eq!(ticket, None);
         let conflict = std::thread::scope(|scope| {
             let other = || {
-                let conflict = table.enter(Use::Operation, &columns(1), &mut [0], &mut ticket).unwrap_err();
-                assert!(!table.wait(&columns(1), ticket, Duration::ZERO));
+                let conflict = table.enter(OPERATION, &columns(1), &mut [0], &mut ticket).unwrap_err();
+                assert!(!table.wait(ticket.unwrap_or_default(), Duration::from_millis(1)));
                 conflict
             };
             scope.spawn(other).join().unwrap()
         });
         assert!(conflict.may_wait && conflict.is_written && ticket.is_some());
         ids.iter().for_each(|ids| table.leave(ids));
-        assert!(table.wait(&columns(1), ticket, Duration::ZERO));
+        assert!(table.wait(ticket.unwrap_or_default(), Duration::ZERO));
+        table.give_up(ticket.unwrap_or_default());
+        assert!(BORROWS.lock().has_nobody_waiting());
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! | `table.rs` | the addresses that host code uses, and the waits for each other |
 //! | `stripes.rs` | which bytes of a range strided elements have |
 //! | `thread.rs` | the number of a thread |
+//! | `errand.rs` | threads that do something for another one |
 //! | `process.rs` | what the process has once, and forks |
 //! | `across_copies.rs` | the table for other copies of this library |
 //! | `numbers.rs` | the numbers of operations |
@@ -19,6 +20,7 @@
 pub(crate) mod across_copies;
 pub(crate) mod by_address;
 pub(crate) mod capture;
+pub(crate) mod errand;
 pub(crate) mod numbers;
 pub(crate) mod operation;
 pub(crate) mod process;

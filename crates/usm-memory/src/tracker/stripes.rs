@@ -8,7 +8,7 @@ use std::ops::Range;
 /// rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Stripes {
-    /// Bytes from the start of one stripe to that of the next one.
+    /// Bytes from the start of one stripe to that of the next one. With zero these are all bytes of the range.
     pub period_bytes: usize,
     /// Bytes of a stripe.
     pub width_bytes: usize,
@@ -54,9 +54,11 @@ impl Stripes {
     /// greatest common divisor of the two periods.
     pub(crate) fn are_apart(a: (&Range<usize>, Option<Self>), b: (&Range<usize>, Option<Self>)) -> bool {
         let of = |(range, stripes): (&Range<usize>, Option<Self>)| match stripes {
-            Some(stripes) => (stripes.period_bytes, stripes.width_bytes.min(range.len())),
+            Some(stripes) if stripes.period_bytes > 0 => {
+                (stripes.period_bytes, stripes.width_bytes.min(range.len()))
+            }
             // One stripe, which is not repeated.
-            None => (0, range.len()),
+            _ => (0, range.len()),
         };
         let ((period, width), (other_period, other_width)) = (of(a), of(b));
         let period = greatest_common_divisor(period, other_period);

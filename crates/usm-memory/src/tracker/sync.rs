@@ -2,6 +2,6 @@
 
 pub(crate) use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-pub(crate) use std::time::Duration;
+pub(crate) use std::time::{Duration, Instant};
 
 pub(crate) use usm_core::fork::ForkMutex;

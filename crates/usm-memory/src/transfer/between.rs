@@ -73,11 +73,12 @@ impl UsmBuffer {
             _ => None,
         };
         if is_by_host || direct.is_some() {
-            let (writing, reading) = WriteAccess::with_read(&to, &from)?;
+            let queue = direct.filter(|_| !is_by_host);
+            let (writing, reading) = WriteAccess::with_read_for(&to, &from, queue.as_ref())?;
             let (to, from) = (writing.as_mut_ptr(), reading.as_ptr());
-            if let (Some(queue), false) = (direct, is_by_host) {
+            if let Some(queue) = queue {
                 // SAFETY: the accesses hold what the shape needs (S1, G1); the queue reaches both, which do not overlap.
-                return unsafe { memcpy(self.block(), &queue, to, from, shape.len_bytes()) };
+                return unsafe { memcpy(&queue, to, from, shape.len_bytes()) };
             }
             // SAFETY: both are live memory that host code reaches (B4 or K2, G1, S1), kept for us by the accesses.
             unsafe { rows::copy(to, from, shape, order) };

@@ -5,7 +5,7 @@ use usm_core::bulk;
 use usm_core::{Error as CoreError, Event};
 
 use super::chain::Chain;
-use crate::access::{Completion, Kept, Operand, submit_async};
+use crate::access::{Completion, Kept, Operand, WriteAccess, submit_async};
 use crate::tracker::capture;
 use crate::{Error, Result, UsmBuffer};
 
@@ -49,11 +49,11 @@ impl UsmBuffer {
             self.wait_before_submit()?;
             return self.fill_any_async(pattern, &[])?.wait();
         }
-        let access = self.write_access(0..self.len_bytes())?;
+        self.check_writable()?;
+        let access = WriteAccess::for_copy(self.block(), self.in_block(0..self.len_bytes())?)?;
         if !self.is_host_reachable() {
             let count = self.len_bytes() / pattern.len();
             if count > 0 {
-                self.wait_before_submit()?;
                 // SAFETY: G1: the range is ours, and the wait ends the operation before the access does.
                 unsafe { self.queue().fill(access.as_mut_ptr(), pattern, count, &[]) }?.wait()?;
             }

@@ -24,6 +24,7 @@ macro_rules! copies {
             /// # Errors
             /// [`Error::LengthMismatch`] unless there are as many bytes as the range has; [`Error::Core`].
             pub fn copy_to_host(&self, bytes: &mut [u8]) -> Result<()> {
+                wait_before_submit(self.block())?;
                 // SAFETY: promise 1 of `read`: G1: the range is kept for us: nobody writes it meanwhile. 2. `bytes` is borrowed.
                 unsafe { read(self.block(), self.$start(), self.len_bytes(), bytes) }
             }
@@ -46,6 +47,7 @@ macro_rules! copies {
             /// # Errors
             /// [`Error::LengthMismatch`] unless there are as many bytes as the range has; [`Error::Core`].
             pub fn copy_from_host(&mut self, bytes: &[u8]) -> Result<()> {
+                wait_before_submit(self.block())?;
                 // SAFETY: promise 1 of `write`: G1: the range is ours. 2. and 3. `bytes` is borrowed.
                 unsafe { write(self.block(), self.as_mut_ptr(), self.len_bytes(), bytes) }
             }
@@ -127,7 +129,7 @@ impl UsmBuffer {
                 return Ok(());
             }
         }
-        let access = WriteAccess::new(self.block(), range)?;
+        let access = WriteAccess::for_copy(self.block(), range)?;
         // SAFETY: promise 1 of `write`: G1: the range is ours. 2. and 3. Promises 1 and 2.
         unsafe { write(access.block(), access.as_mut_ptr(), len_bytes, bytes) }
     }
@@ -160,7 +162,7 @@ impl UsmBuffer {
                 return Ok(());
             }
         }
-        let access = ReadAccess::new(self.block(), range)?;
+        let access = ReadAccess::for_copy(self.block(), range)?;
         // SAFETY: promise 1 of `read`: The guard's range is kept for us: nobody writes it meanwhile. 2. Promises 1 and 2.
         unsafe { read(access.block(), access.as_ptr(), len_bytes, bytes) }
     }
@@ -174,6 +176,11 @@ impl UsmBuffer {
         self.copy_to_host(&mut bytes, 0)?;
         Ok(bytes)
     }
+}
+
+/// Waits until a copy of memory that only devices reach can start at once.
+fn wait_before_submit(block: &Block) -> Result<()> {
+    if block.is_host_reachable() { Ok(()) } else { block.wait_before_submit(block.queue()) }
 }
 
 /// Copies between guarded memory of `block` and host memory that is not USM, and waits.
@@ -190,29 +197,21 @@ unsafe fn copy_with_host(
 ) -> Result<()> {
     let queue = block.queue();
     if pinned::pays(queue, len_bytes) {
-        block.wait_before_submit(queue)?;
         // SAFETY: G1 for the guarded range, and the caller's promises 1 and 2.
         if unsafe { pinned::copy(queue, direction, dst, src, len_bytes) }? {
             return Ok(());
         }
     }
     // SAFETY: the caller's promise 1.
-    unsafe { memcpy(block, queue, dst, src, len_bytes) }
+    unsafe { memcpy(queue, dst, src, len_bytes) }
 }
 
-/// Copies from or to guarded memory of `block` through a queue and waits.
+/// Copies from or to guarded memory through a queue and waits.
 ///
 /// # Safety
 /// 1. Both ranges are valid for the copy and do not overlap; neither is borrowed by somebody else meanwhile.
-pub(super) unsafe fn memcpy(
-    block: &Block,
-    queue: &Queue,
-    dst: *mut u8,
-    src: *const u8,
-    len_bytes: usize,
-) -> Result<()> {
+pub(super) unsafe fn memcpy(queue: &Queue, dst: *mut u8, src: *const u8, len_bytes: usize) -> Result<()> {
     if len_bytes > 0 {
-        block.wait_before_submit(queue)?;
         // SAFETY: G1 for the guarded range, and promise 1 for the other; the wait below ends the operation before they can go away.
         unsafe { queue.memcpy(dst, src, len_bytes, &[]) }?.wait()?;
     }

@@ -133,7 +133,7 @@ pub(super) unsafe fn copy(
         // The first chunk comes after the events, and each other one after the first.
         let first = if steps.is_empty() { after } else { &[] };
         // SAFETY: promise 1 of `Submission::step`: The bytes of the operands. 2. USM of the queue's context. 3. Host code has slices under guards alone.
-        let chunk_read = unsafe { whole.step(read, &operands, first, false, reads) }?;
+        let chunk_read = unsafe { whole.step(read, &operands, first, reads) }?;
         if read.context() == write.context() {
             steps.push(chunk_read);
         } else {
@@ -153,7 +153,7 @@ pub(super) unsafe fn copy(
         };
         let operands = [dst.clone(), Operand::read(chunk, used)];
         // SAFETY: promise 1 of `Submission::step`: The bytes of the operands. 2. USM of the queue's context, and host USM. 3. As above.
-        steps.push(unsafe { whole.step(write, &operands, &[], false, writes) }?);
+        steps.push(unsafe { whole.step(write, &operands, &[], writes) }?);
     }
     Ok((steps, chunks))
 }

@@ -60,7 +60,7 @@ impl UsmBuffer {
                 for step in [[filled, from], [to, emptied]] {
                     // SAFETY: promise 1 of `submit_async`: The bytes of the operands. 2. Memory of the queue's context. 3. Host code has slices
                     // under guards alone.
-                    last = vec![unsafe { submission.step(queue, &step, &last, false, copy) }?];
+                    last = vec![unsafe { submission.step(queue, &step, &last, copy) }?];
                 }
                 staged::follow(self, src, queue, &last)
             }
