@@ -388,6 +388,39 @@ assert event.execution_status == usm.event_status_type.complete
 
 @pytest.mark.lengthy
 @BACKENDS
+@pytest.mark.parametrize("work", ["a.tolist()", "a[...] = filled", "int(a[3])", "ut.copy(a)", "a == b", "a[3::7] = 1"])
+@pytest.mark.parametrize("size", [1000, 20 << 20])
+def test_handlers_use_the_memory_that_their_operation_waits_for(backend, work, size):
+    """As in NumPy, whose handlers run between operations. A large size has another thread work for the handler."""
+    children.run(
+        backend,
+        PENDING
+        + f"""
+whole = ut.zeros({size}, dtype="u1", usm_type="device", sycl_queue=QUEUE)
+a, b = whole[:1000], ut.ones(1000, dtype="u1", usm_type="device", sycl_queue=QUEUE)
+filled = memoryview(bytes(1000))
+seen = []
+def handler(*_):
+    seen.append(event.execution_status == usm.event_status_type.complete)
+    whole[...] = memoryview(bytes({size}))
+    whole[:10].tolist()
+    signal.setitimer(signal.ITIMER_REAL, 0)
+signal.signal(signal.SIGALRM, handler)
+for _ in range(20):
+    event = keep_busy()
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    {work}
+    while len(seen) < _ + 1:
+        time.sleep(0.01)
+    if not seen[-1]:
+        break
+    busier()    # it was over before
+""",
+    )
+
+
+@pytest.mark.lengthy
+@BACKENDS
 def test_other_threads_run_meanwhile(backend):
     """Whatever works or waits long has given up the interpreter."""
     requirements.fast_kernels(backend)

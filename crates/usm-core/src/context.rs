@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use crate::backend::{Backend, ExternalKind, RawContext, RawHandle};
+use crate::backend::{Backend, ExternalObject, RawContext, RawHandle};
 use crate::fork::ForkOnce;
 use crate::queue::ExternalHandle;
 use crate::{Device, Error, PointerInfo, Queue, QueueProperties, Result, Runtime};
@@ -77,7 +77,7 @@ impl Context {
     /// [`Error::InvalidExternalHandle`], [`Error::NoExternalHandle`] from a backend without SYCL objects.
     pub unsafe fn from_external(backend: &Arc<dyn Backend>, pointer: *mut c_void) -> Result<Self> {
         // SAFETY: the caller's promise 1.
-        match unsafe { backend.import_external(ExternalKind::Context, pointer) }? {
+        match unsafe { backend.import_external(ExternalObject::Context, pointer) }? {
             // SAFETY: a fresh handle of this backend (promise 1 of `Backend`).
             RawHandle::Context(raw) => Ok(unsafe { Self::from_raw(Arc::clone(backend), raw) }),
             _ => Err(Error::Backend { backend: backend.id(), call: "import_external" }),

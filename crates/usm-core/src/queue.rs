@@ -15,7 +15,8 @@ use std::time::{Duration, Instant};
 #[cfg(feature = "sycl")]
 use crate::backend::entry;
 use crate::backend::{
-    Backend, BackendId, ExternalKind, HostTask, MAX_PATTERN_BYTES, RawEvent, RawHandle, RawQueue, TaskMemory,
+    Backend, BackendId, ExternalObject, HostTask, MAX_PATTERN_BYTES, RawEvent, RawHandle, RawQueue,
+    TaskMemory,
 };
 use crate::fork::{ForkMutex, ForkOnce, PerProcess, is_forked_child};
 use crate::pending::{Dropped, Pending};
@@ -254,7 +255,8 @@ impl Queue {
     /// [`Error::InvalidExternalHandle`], [`Error::NoExternalHandle`] from a backend without SYCL objects.
     pub unsafe fn from_external(backend: &Arc<dyn Backend>, pointer: *mut c_void) -> Result<Self> {
         // SAFETY: the caller's promise 1.
-        let RawHandle::Queue(raw) = unsafe { backend.import_external(ExternalKind::Queue, pointer) }? else {
+        let RawHandle::Queue(raw) = unsafe { backend.import_external(ExternalObject::Queue, pointer) }?
+        else {
             return Err(Error::Backend { backend: backend.id(), call: "import_external" });
         };
         // SAFETY: a fresh handle of this backend (promise 1 of `Backend`).
@@ -1100,7 +1102,7 @@ impl fmt::Display for Queue {
 #[derive(Debug)]
 pub struct ExternalHandle {
     backend: Arc<dyn Backend>,
-    kind: ExternalKind,
+    kind: ExternalObject,
     /// Invariant E1: from `backend.export_external`, of `kind`, not deleted.
     pointer: NonNull<c_void>,
     /// The object of ours that the handle is a copy of. Dropped after the deletion, which is not the release of the last handle then.
@@ -1119,8 +1121,8 @@ impl ExternalHandle {
         original: impl Any + Send + Sync,
     ) -> Result<Self> {
         let kind = match handle {
-            RawHandle::Context(_) => ExternalKind::Context,
-            _ => ExternalKind::Queue,
+            RawHandle::Context(_) => ExternalObject::Context,
+            _ => ExternalObject::Queue,
         };
         // SAFETY: callers pass the live handle (H1) of an object they borrow.
         let pointer = unsafe { backend.export_external(handle) }?;

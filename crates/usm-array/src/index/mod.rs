@@ -24,12 +24,13 @@
 //! | `given.rs` | values and other arrays that are given to them |
 //! | `mask.rs` | what masks select, by kernels |
 //! | `nonzero.rs` | where elements are not zero, and how many |
-//! | `place.rs` | extract and place |
+//! | `extract.rs` | extract and place |
 //! | `choose.rs` | where: elements of one array or of another |
 
 mod along;
 mod choose;
 mod device;
+mod extract;
 mod get_set;
 mod given;
 mod item;
@@ -37,7 +38,6 @@ mod mask;
 mod memory;
 mod mode;
 mod nonzero;
-mod place;
 mod plan;
 mod read;
 mod resolve;

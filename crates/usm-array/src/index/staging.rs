@@ -94,6 +94,8 @@ impl Pieces {
         change: impl FnOnce(&mut [u8], Option<Reading>) -> Result<()>,
     ) -> Result<()> {
         let source = source.map(|source| source.spanned(false));
+        // Here, since code of the user that runs in a wait may use the memory, unless this thread has an access.
+        array.buffer().wait_before_submit()?;
         let (mut accesses, read) = WriteAccess::all(array.buffer(), self.bytes(array), source.as_ref())?;
         let mut bytes = self.side_by_side_bytes(array.itemsize_bytes())?;
         let mut rest = &mut bytes[..];

@@ -39,6 +39,12 @@ impl State {
     }
 }
 
+/// Waits until blocks of memory that only devices reach can be copied at once: code of the user that runs in a wait may use the memory, unless
+/// this thread has an access.
+fn before_access(array: &UsmArray) -> Result<()> {
+    if array.is_host_reachable() { Ok(()) } else { Ok(array.buffer().wait_before_submit()?) }
+}
+
 /// Whether there is one element for all of a shape.
 fn is_constant(array: &UsmArray, shape: &[usize]) -> bool {
     array.size() == 1 && shape.iter().product::<usize>() != 1
@@ -76,6 +82,8 @@ impl<T: Element> Source<T> {
                 Ok((array, Source::new(other, shape)?))
             }
             ArrayOrScalar::Array(other) if !is_constant(other, shape) => {
+                before_access(array)?;
+                before_access(other)?;
                 let [first, second] = ReadAccess::all([&array.spanned(false), &other.spanned(false)])?;
                 let second = Source::of_state(other, State::over(other, second), shape)?;
                 Ok((Self::of_state(array, State::over(array, first), shape)?, second))
@@ -94,6 +102,7 @@ impl<T: Element> Source<T> {
             array.read_as(T::DTYPE, bytes_of_mut(&mut element))?;
             return Ok(Self::Constant { element: element[0], block: Vec::new() });
         }
+        before_access(array)?;
         let access = array.buffer().read_access(array.byte_range())?;
         Self::of_state(array, State::over(array, access), shape)
     }

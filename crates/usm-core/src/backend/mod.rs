@@ -12,7 +12,7 @@
 //! | `raw.rs`, `objects.rs` | opaque handles; objects in Rust that travel as such |
 //! | `entry.rs` | the entry guard of both external runtimes: forks, and the end of the process |
 //! | `info.rs`, `device_info.rs`, `aspects.rs`, `event.rs` | plain facts about backends, pointers, devices and events |
-//! | `partition.rs`, `external_kind.rs` | parts and peers of devices; objects in capsules |
+//! | `partition.rs`, `external_object.rs` | parts and peers of devices; objects in capsules |
 //! | `host_task.rs` | host code as an operation of a queue |
 //!
 //! Files of the three backends that have the same name have the same job: `context.rs`, `device.rs`, `event.rs`; `facts.rs`, `fill.rs`,
@@ -25,7 +25,7 @@ mod device_info;
 #[cfg(any(feature = "sycl", feature = "cuda"))]
 pub(crate) mod entry;
 mod event;
-mod external_kind;
+mod external_object;
 pub mod host;
 mod host_task;
 mod info;
@@ -43,7 +43,7 @@ use std::ptr::NonNull;
 pub use aspects::Aspects;
 pub use device_info::{CacheType, CudaVersions, DeviceInfo, ImageLimits, PlatformInfo, VectorWidths};
 pub use event::{EventStatus, ProfilingTimes};
-pub use external_kind::ExternalKind;
+pub use external_object::ExternalObject;
 pub use host_task::{HostTask, TaskMemory};
 pub use info::{BackendId, DeviceType, MemoryFigures, PointerInfo, QueueProperties};
 pub use partition::{AffinityDomain, Composites, Partition, PeerAccess};
@@ -577,7 +577,7 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`crate::Error::InvalidExternalHandle`], [`crate::Error::NoExternalHandle`].
-    unsafe fn import_external(&self, kind: ExternalKind, _pointer: *mut c_void) -> Result<RawHandle> {
+    unsafe fn import_external(&self, kind: ExternalObject, _pointer: *mut c_void) -> Result<RawHandle> {
         Err(Error::NoExternalHandle { backend: self.id(), what: kind.name() })
     }
 
@@ -590,7 +590,7 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     /// [`crate::Error::NoExternalHandle`] where the backend has no SYCL objects.
     unsafe fn export_external(&self, handle: RawHandle) -> Result<NonNull<c_void>> {
         let is_context = matches!(handle, RawHandle::Context(_));
-        let kind = if is_context { ExternalKind::Context } else { ExternalKind::Queue };
+        let kind = if is_context { ExternalObject::Context } else { ExternalObject::Queue };
         Err(Error::NoExternalHandle { backend: self.id(), what: kind.name() })
     }
 
@@ -598,7 +598,7 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     ///
     /// # Safety
     /// 1. `pointer` came from `export_external` with that kind and was not deleted before.
-    unsafe fn delete_external(&self, _kind: ExternalKind, _pointer: NonNull<c_void>) {}
+    unsafe fn delete_external(&self, _kind: ExternalObject, _pointer: NonNull<c_void>) {}
 
     // Kernels: a backend without them keeps these four defaults.
 

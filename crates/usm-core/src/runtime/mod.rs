@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `mod.rs` | the runtime: a field for each backend, their devices and default queues |
 //! | `cuda.rs` | the CUDA backend: loaded on first request, or the reason why it is missing |
-//! | `side.rs` | the SYCL backend: loaded on first request, or the reason why it is missing |
+//! | `sycl_side.rs` | the SYCL backend: loaded on first request, or the reason why it is missing |
 //! | `across_copies.rs` | the host backend: of this copy of the library, or of another one in the process |
 //! | `select.rs` | the choice of a device by selector, type or aspects |
 //! | `status.rs`, `doctor/` | the state of each backend; the diagnostic report |
@@ -15,8 +15,8 @@ mod cuda;
 mod doctor;
 mod options;
 mod select;
-mod side;
 mod status;
+mod sycl_side;
 mod tree;
 
 use std::iter;
@@ -26,8 +26,8 @@ use across_copies::HostSide;
 use cuda::CudaSide;
 pub use doctor::{DoctorReport, Problem, ProblemKind, ReportedDevice, SearchedPlace, SyclLibrary, Variable};
 pub use options::RuntimeOptions;
-use side::SyclSide;
 pub use status::{BackendState, BackendStatus};
+use sycl_side::SyclSide;
 pub use tree::{DeviceTree, PlatformBranch};
 
 use crate::backend::{Backend, BackendId};

@@ -12,7 +12,7 @@ pub(super) mod signatures {
     pub(in crate::testing) use std::ptr::NonNull;
 
     pub(in crate::testing) use crate::backend::{
-        Backend, BackendId, Composites, DeviceInfo, EventStatus, ExternalKind, HostTask, MemoryFigures,
+        Backend, BackendId, Composites, DeviceInfo, EventStatus, ExternalObject, HostTask, MemoryFigures,
         Partition, PeerAccess, PlatformInfo, PointerInfo, ProfilingTimes, QueueProperties, RawBundle,
         RawContext, RawDevice, RawEvent, RawHandle, RawKernel, RawPlatform, RawQueue, TaskMemory,
     };
@@ -256,12 +256,12 @@ methods!($
     EventTimes true [unsafe] event_times(event: RawEvent) -> Result<ProfilingTimes> { event: RawEvent = event };
     EventDependencies true [unsafe] event_dependencies(event: RawEvent) -> Result<Vec<RawEvent>>
         { event: RawEvent = event };
-    ImportExternal true [unsafe] import_external(kind: ExternalKind, pointer: *mut c_void) -> Result<RawHandle>
-        { kind: ExternalKind = kind, pointer: usize = pointer.addr() };
+    ImportExternal true [unsafe] import_external(kind: ExternalObject, pointer: *mut c_void) -> Result<RawHandle>
+        { kind: ExternalObject = kind, pointer: usize = pointer.addr() };
     ExportExternal true [unsafe] export_external(handle: RawHandle) -> Result<NonNull<c_void>>
         { handle: RawHandle = handle };
-    DeleteExternal false [unsafe] delete_external(kind: ExternalKind, pointer: NonNull<c_void>) -> ()
-        { kind: ExternalKind = kind, pointer: usize = pointer.addr().get() };
+    DeleteExternal false [unsafe] delete_external(kind: ExternalObject, pointer: NonNull<c_void>) -> ()
+        { kind: ExternalObject = kind, pointer: usize = pointer.addr().get() };
     CreateBundle true [unsafe] create_bundle(
         context: RawContext, device: RawDevice, code: KernelCode<'_>, options: &CStr
     ) -> Result<RawBundle> {

@@ -5,7 +5,7 @@ use crate::common;
 use std::sync::Arc;
 
 use usm_core::backend::host::HostBackend;
-use usm_core::backend::{AffinityDomain, Backend, ExternalKind, PeerAccess};
+use usm_core::backend::{AffinityDomain, Backend, ExternalObject, PeerAccess};
 use usm_core::{
     BackendId, BackendState, CacheType, Context, DeviceType, Error, EventStatus, FilterSelector,
     KernelArgument, KernelInfo, NdRange, PointerInfo, Queue, Range, Runtime, RuntimeOptions, UsmKind,
@@ -59,13 +59,13 @@ fn ranges_and_arguments_show_what_they_hold() {
 #[test]
 fn the_host_backend_has_no_external_objects() {
     let backend: Arc<dyn Backend> = Arc::new(HostBackend::default());
-    for kind in [ExternalKind::Context, ExternalKind::Queue] {
+    for kind in [ExternalObject::Context, ExternalObject::Queue] {
         let nowhere = std::ptr::dangling_mut();
         let error = match kind {
             // SAFETY: refused without a look at the pointer.
-            ExternalKind::Context => unsafe { Context::from_external(&backend, nowhere) }.unwrap_err(),
+            ExternalObject::Context => unsafe { Context::from_external(&backend, nowhere) }.unwrap_err(),
             // SAFETY: as above.
-            ExternalKind::Queue => unsafe { Queue::from_external(&backend, nowhere) }.unwrap_err(),
+            ExternalObject::Queue => unsafe { Queue::from_external(&backend, nowhere) }.unwrap_err(),
         };
         assert!(matches!(error, Error::NoExternalHandle { what, .. } if what == kind.name()), "{error}");
     }

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use super::SyclBackend;
 use super::external::Probe;
-use crate::backend::{Backend, ExternalKind, QueueProperties, RawHandle};
+use crate::backend::{Backend, ExternalObject, QueueProperties, RawHandle};
 use crate::{Error, Result};
 
 /// Virtual tables that identify a context and a queue.
@@ -53,7 +53,7 @@ impl SyclBackend {
     }
 
     /// Refuses a pointer that leads to no SYCL object of that kind.
-    pub(super) fn check_external(&self, kind: ExternalKind, pointer: *mut c_void) -> Result<()> {
+    pub(super) fn check_external(&self, kind: ExternalObject, pointer: *mut c_void) -> Result<()> {
         let invalid = |reason| Err(Error::InvalidExternalHandle { what: kind.name(), reason });
         let address = pointer.addr();
         let Some(probe) = Probe::open() else {
@@ -68,8 +68,8 @@ impl SyclBackend {
             );
         };
         let expected = match kind {
-            ExternalKind::Context => types.context,
-            ExternalKind::Queue => types.queue,
+            ExternalObject::Context => types.context,
+            ExternalObject::Queue => types.queue,
         };
         // Without a recognised object of our own no pointer is accepted.
         if expected.is_some() && probe.shared_ptr_type(address) == expected {

@@ -44,9 +44,9 @@ use self::idle_queues::{IdleQueues, Likeness};
 use self::one_frees::OneFrees;
 use super::entry::{Entry, Loaded};
 use super::{
-    Backend, BackendId, Composites, DeviceInfo, DeviceType, EventStatus, ExternalKind, Partition, PeerAccess,
-    PlatformInfo, PointerInfo, ProfilingTimes, QueueProperties, RawContext, RawDevice, RawEvent, RawHandle,
-    RawPlatform, RawQueue,
+    Backend, BackendId, Composites, DeviceInfo, DeviceType, EventStatus, ExternalObject, Partition,
+    PeerAccess, PlatformInfo, PointerInfo, ProfilingTimes, QueueProperties, RawContext, RawDevice, RawEvent,
+    RawHandle, RawPlatform, RawQueue,
 };
 use crate::{Error, Result, UsmKind};
 
@@ -533,16 +533,16 @@ unsafe impl Backend for SyclBackend {
         unsafe { event::dependencies(&api, event(raw)) }
     }
 
-    unsafe fn import_external(&self, kind: ExternalKind, pointer: *mut c_void) -> Result<RawHandle> {
+    unsafe fn import_external(&self, kind: ExternalObject, pointer: *mut c_void) -> Result<RawHandle> {
         let api = self.runtime.enter()?;
         self.check_external(kind, pointer)?;
         match kind {
-            ExternalKind::Context => {
+            ExternalObject::Context => {
                 // SAFETY: a live context (promise 1, checked as far as possible); copied, not consumed.
                 let copy = unsafe { (api.DPCTLContext_Copy)(pointer.cast()) };
                 some(copy, "Context_Copy").map(|copy| RawHandle::Context(RawContext::new(copy)))
             }
-            ExternalKind::Queue => {
+            ExternalObject::Queue => {
                 // SAFETY: a live queue (promise 1, checked as far as possible); copied, not consumed.
                 let copy = unsafe { (api.DPCTLQueue_Copy)(pointer.cast()) };
                 some(copy, "Queue_Copy").map(|copy| RawHandle::Queue(RawQueue::new(copy)))
@@ -568,13 +568,13 @@ unsafe impl Backend for SyclBackend {
         }
     }
 
-    unsafe fn delete_external(&self, kind: ExternalKind, pointer: NonNull<c_void>) {
+    unsafe fn delete_external(&self, kind: ExternalObject, pointer: NonNull<c_void>) {
         let Ok(api) = self.runtime.enter() else { return };
         match kind {
             // SAFETY: from `export_external`, deleted once (promise 1).
-            ExternalKind::Context => unsafe { (api.DPCTLContext_Delete)(pointer.as_ptr().cast()) },
+            ExternalObject::Context => unsafe { (api.DPCTLContext_Delete)(pointer.as_ptr().cast()) },
             // SAFETY: from `export_external`, deleted once (promise 1).
-            ExternalKind::Queue => unsafe { (api.DPCTLQueue_Delete)(pointer.as_ptr().cast()) },
+            ExternalObject::Queue => unsafe { (api.DPCTLQueue_Delete)(pointer.as_ptr().cast()) },
         }
     }
 

@@ -5,7 +5,7 @@ use usm_array::{Conversion, CopyMode, Work, can_cast, default_dtypes};
 
 use super::super::arguments;
 use super::super::arguments::copy_order;
-use super::{operands, place, results};
+use super::{new_memory, operands, results};
 use crate::objects::UsmNdarray;
 
 /// astype(x, dtype, /, *, order="K", casting="unsafe", copy=True, device=None)
@@ -33,7 +33,7 @@ pub(crate) fn astype<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = x.py();
     let (array, order) = (operands::array("x", x)?, copy_order(order)?);
-    let queue = place::named_queue(py, None, device)?;
+    let queue = new_memory::named_queue(py, None, device)?;
     let queue = queue.unwrap_or_else(|| array.queue().clone());
     let dtype = arguments::explicit_dtype(dtype, &|| default_dtypes(queue.device()))?;
     if !can_cast(array.dtype(), dtype, operands::casting(casting)?) {

@@ -8,7 +8,7 @@ use super::super::arguments;
 use super::super::construct::in_new_memory;
 use super::super::operand::NumberOrArray;
 use super::operands::{self, Diagonal};
-use super::{place, results};
+use super::{new_memory, results};
 use crate::errors::OrRaise;
 use crate::number::index;
 use crate::objects::UsmNdarray;
@@ -39,8 +39,8 @@ pub(crate) fn empty(
     let mut sizes = Axes::new();
     arguments::read_shape(shape, &mut sizes)?;
     let order = arguments::order(order)?;
-    let kind = place::new_kind(usm_type, device)?;
-    let queue = place::queue(py, sycl_queue, device)?;
+    let kind = new_memory::new_kind(usm_type, device)?;
+    let queue = new_memory::queue(py, sycl_queue, device)?;
     let dtype = match dtype {
         Some(dtype) => arguments::explicit_dtype(dtype, &|| default_dtypes(queue.device()))?,
         None => default_dtypes(queue.device()).real_floating,
@@ -127,9 +127,9 @@ pub(crate) fn full(
             create(py, place, dtype, order, work, move |new| new.full(&shape, value))
         }
         NumberOrArray::Array(values) => {
-            let queue = place::named_queue(py, sycl_queue, device)?;
+            let queue = new_memory::named_queue(py, sycl_queue, device)?;
             let queue = queue.unwrap_or_else(|| values.queue().clone());
-            let kind = place::kind(usm_type)?.unwrap_or(values.kind());
+            let kind = new_memory::kind(usm_type)?.unwrap_or(values.kind());
             let dtype = target.unwrap_or(values.dtype());
             let order = arguments::order(order)?;
             let like = LikeOptions { shape: Some(&shape), dtype: Some(dtype), ..LikeOptions::default() };
@@ -188,8 +188,8 @@ pub(super) fn create(
     function: impl FnOnce(CreateOptions<'_>) -> usm_array::Result<UsmArray> + Send + 'static,
 ) -> PyResult<UsmNdarray> {
     let order = arguments::order(order)?;
-    let kind: UsmKind = place::new_kind(usm_type, device)?;
-    let queue = place::queue(py, sycl_queue, device)?;
+    let kind: UsmKind = new_memory::new_kind(usm_type, device)?;
+    let queue = new_memory::queue(py, sycl_queue, device)?;
     let dtype = dtype
         .map(|dtype| arguments::explicit_dtype(dtype, &|| default_dtypes(queue.device())))
         .transpose()?;

@@ -7,7 +7,7 @@ use usm_array::{MAX_NDIM, default_dtypes, standard_dtypes};
 
 use super::dtype_object;
 use super::dtypes::kinds;
-use super::place;
+use super::new_memory;
 use crate::errors::OrRaise;
 use crate::sycl::{device_object, device_objects, runtime};
 
@@ -90,7 +90,7 @@ impl NamespaceInfo {
 }
 
 fn device_of(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Device> {
-    place::device_queue(py, "device", device).map(|queue| queue.device().clone())
+    new_memory::device_queue(py, "device", device).map(|queue| queue.device().clone())
 }
 
 /// __array_namespace_info__()

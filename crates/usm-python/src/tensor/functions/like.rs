@@ -7,7 +7,7 @@ use super::super::arguments::copy_order;
 use super::super::operand::NumberOrArray;
 use super::create::Placement;
 use super::operands;
-use super::{place, results};
+use super::{new_memory, results};
 use crate::objects::UsmNdarray;
 
 /// Functions of a model with their documentation.
@@ -115,8 +115,8 @@ fn like(
     function: impl FnOnce(&UsmArray, &LikeOptions<'_>) -> usm_array::Result<UsmArray> + Send + 'static,
 ) -> PyResult<UsmNdarray> {
     let model = operands::array("x", x)?;
-    let queue = place::named_queue(py, sycl_queue, device)?;
-    let (dtype, kind) = (operands::dtype("dtype", dtype)?, place::kind(usm_type)?);
+    let queue = new_memory::named_queue(py, sycl_queue, device)?;
+    let (dtype, kind) = (operands::dtype("dtype", dtype)?, new_memory::kind(usm_type)?);
     let order = copy_order(order)?;
     let options = LikeOptions { shape: None, dtype, kind, queue: None, order };
     results::array(py, Work::of_like(&model, &options), move || {

@@ -3,9 +3,9 @@
 //! | file | job |
 //! |---|---|
 //! | `operands.rs` | arguments: arrays, numbers, axes, dtypes, words |
-//! | `place.rs` | where: `device=`, `sycl_queue=`, `usm_type=` |
+//! | `new_memory.rs` | where: `device=`, `sycl_queue=`, `usm_type=` |
 //! | `results.rs` | where results go: the kind of memory that follows from the operands, `out=` |
-//! | `placement.rs` | the rules of that as functions |
+//! | `result_place.rs` | the rules of that as functions |
 //! | `create.rs`, `like.rs`, `ranges.rs`, `matrices.rs` | new arrays |
 //! | `axes.rs`, `shape.rs`, `join.rs`, `copies.rs` | other axes and shapes, arrays joined and repeated, casts |
 //! | `take.rs`, `select.rs` | elements by index and by condition |
@@ -27,17 +27,17 @@ pub(crate) mod like;
 pub(crate) mod limits;
 pub(crate) mod logic;
 pub(crate) mod matrices;
+mod new_memory;
 mod operands;
 pub(crate) mod parts;
-mod place;
-pub(crate) mod placement;
 pub(crate) mod ranges;
 pub(crate) mod reduce;
+pub(crate) mod result_place;
 pub(super) mod results;
 pub(crate) mod select;
 pub(crate) mod shape;
 pub(crate) mod take;
 
 use super::dtype::object as dtype_object;
-pub(in crate::tensor) use place::device_queue;
+pub(in crate::tensor) use new_memory::device_queue;
 pub(in crate::tensor) use shape::reshape;

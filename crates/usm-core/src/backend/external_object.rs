@@ -2,14 +2,14 @@
 
 /// The type of a SYCL object behind an external pointer. Capsules carry these two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ExternalKind {
+pub enum ExternalObject {
     /// A heap `sycl::context`.
     Context,
     /// A heap `sycl::queue`.
     Queue,
 }
 
-impl ExternalKind {
+impl ExternalObject {
     /// `"context"` or `"queue"`.
     #[must_use]
     pub const fn name(self) -> &'static str {
