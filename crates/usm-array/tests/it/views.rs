@@ -120,7 +120,9 @@ fn the_dtype_is_checked() {
         assert!(mismatch(array.view::<i32>().unwrap_err()));
         assert!(mismatch(array.view_mut::<i32>().unwrap_err()));
         let other = UsmArray::zeros(&queue, kind, &[2], Dtype::I32).unwrap();
-        assert!(mismatch(other.assign(&array).unwrap_err()));
+        let refused = other.assign(&array).unwrap_err();
+        assert!(matches!(refused, Error::SourceDtype { found: Dtype::F32, expected: Dtype::I32 }));
+        assert!(refused.to_string().contains("`assign_cast` converts"));
     }
 }
 
