@@ -555,8 +555,7 @@ mod tests {
 
     #[test]
     fn who_holds_something_waits_unless_that_closes_a_circle() {
-        static TABLE: BorrowTable = BorrowTable::over(Mutex::new(Entries::new()), Condvar::new(), || None);
-        let table = &TABLE;
+        let table: &'static BorrowTable = Box::leak(Box::new(table()));
         let own = enter(table, Use::Operation, 0..1, true).unwrap();
         let conflict = wait(table, Use::Operation, 0..1, false).unwrap_err();
         assert!(!conflict.may_wait, "it would wait for itself");
