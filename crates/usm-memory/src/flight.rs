@@ -98,7 +98,7 @@ pub struct Flight {
 
 impl Flight {
     /// Submits an operation, and keeps its host memory until it is complete. `start` gets the events that it starts after: the given ones,
-    /// and in an in-order queue those of the [last operation](earlier).
+    /// and in an in-order queue those of the last operation.
     ///
     /// # Errors
     /// Those of `start`.

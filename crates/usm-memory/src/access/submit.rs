@@ -106,7 +106,7 @@ impl<'a> Operand<'a> {
 ///
 /// # Errors
 /// Those of [`UsmBuffer::read_range`] and [`UsmBuffer::write_range`] but errors of work on the operands, which is not waited for;
-/// [`Error::Core`] when the submission failed, also for an operand in a capture that host code reaches, and [`Error::Interrupted`] when a wait was broken off: for an operation of another context
+/// [`Error::Core`](crate::Error::Core) when the submission failed, also for an operand in a capture that host code reaches, and [`Error::Interrupted`](crate::Error::Interrupted) when a wait was broken off: for an operation of another context
 /// beforehand, or for this one, which goes on then.
 pub unsafe fn submit(
     queue: &Queue,
