@@ -58,23 +58,27 @@ def test_many_tasks_wait_at_the_same_time(queue, allocate):
     assert asyncio.run(main()) == list(range(50))
 
 
-def pending(queue, memories, count_of_copies):
-    """The last event of a fill and copies of 64 MiB, one operation after the other."""
+def pending(queue, memories, count_of_copies=20):
+    """The last event of a fill and copies of two memories of one size, one operation after the other."""
     events = [queue.memset_async(memories[0], 1)]
     for i in range(count_of_copies):
-        events.append(queue.memcpy_async(memories[(i + 1) % 2], memories[i % 2], LARGE, [events[-1]]))
+        to, source = memories[(i + 1) % 2], memories[i % 2]
+        events.append(queue.memcpy_async(to, source, len(to), [events[-1]]))
     return events[-1]
 
 
-def first_of_more_work(result):
-    """The first result that is true, with ever more copies: a fast device is done with few before the host goes on."""
-    return next(filter(None, (result(20 << more) for more in range(8))), None)
+def first_of_more_work(allocate, result):
+    """The first result that is true for two memories that are ever larger: a fast device copies small ones before the
+    host has submitted the next copy, and more so where the host has much else to do."""
+    for more in range(7):
+        memories = [allocate("device", LARGE << more) for _ in range(2)]
+        if found := result(memories):
+            return found
+    return None
 
 
 def test_other_tasks_run_meanwhile(queue, allocate):
-    memories = [allocate("device", LARGE) for _ in range(2)]
-
-    async def main(count_of_copies):
+    async def main(memories):
         steps, goes_on = 0, True
 
         async def count():
@@ -84,14 +88,14 @@ def test_other_tasks_run_meanwhile(queue, allocate):
                 await asyncio.sleep(0)
 
         counting = asyncio.ensure_future(count())
-        last = pending(queue, memories, count_of_copies)
+        last = pending(queue, memories)
         await last
         assert last.execution_status is usm.event_status_type.complete
         goes_on = False
         await counting
         return steps
 
-    assert first_of_more_work(lambda count_of_copies: asyncio.run(main(count_of_copies)) > 10)
+    assert first_of_more_work(allocate, lambda memories: asyncio.run(main(memories)) > 10)
 
 
 def test_cancelling_ends_the_waiting_and_not_the_operation(queue, allocate):
@@ -133,10 +137,8 @@ def test_files_are_closed(queue, allocate):
 
 
 def test_without_a_loop_there_is_a_clear_error(queue, allocate):
-    memories = [allocate("device", LARGE) for _ in range(2)]
-
-    def refusal(count_of_copies):
-        last = pending(queue, memories, count_of_copies)
+    def refusal(memories):
+        last = pending(queue, memories)
         try:
             next(last.__await__())
         except StopIteration:  # the operation is complete
@@ -146,7 +148,7 @@ def test_without_a_loop_there_is_a_clear_error(queue, allocate):
         finally:
             last.wait()
 
-    assert first_of_more_work(refusal) == "no running event loop"
+    assert first_of_more_work(allocate, refusal) == "no running event loop"
 
 
 def test_the_error_of_the_operation_comes_out():
