@@ -88,6 +88,10 @@ impl fmt::Debug for Event {
 }
 
 impl Event {
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     pub fn wait(&self) -> Result<()> {
         self.0.after.iter().try_for_each(Self::wait)?;
         let mut body = self.0.body.lock().unwrap();

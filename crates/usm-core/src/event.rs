@@ -58,6 +58,12 @@ impl Event {
         self.inner.recorded.as_ref().map(|(_, capture)| *capture)
     }
 
+    /// Whether both are of one operation: clones of one event.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+
     /// The context of the queue that the operation was submitted to.
     #[must_use]
     pub fn context(&self) -> &Context {

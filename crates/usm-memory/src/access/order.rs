@@ -193,6 +193,17 @@ impl Block {
         result
     }
 
+    /// Takes an operation out of the lists that somebody has waited for, and who was told its error.
+    pub(crate) fn forget_event(&self, addresses: &Range<usize>, event: &Event) {
+        let mut found = self.submitted(addresses, true);
+        found.retain(|(_, other)| other.is_same(event));
+        let numbers: Vec<_> = found.iter().map(|(number, _)| *number).collect();
+        self.forget(&numbers);
+        if let Some(below) = self.below() {
+            below.forget_event(addresses, event);
+        }
+    }
+
     /// Takes complete operations out of the lists.
     fn forget(&self, complete: &[u64]) {
         // Dropped without the lock.

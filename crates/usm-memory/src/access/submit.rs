@@ -11,7 +11,7 @@ use crate::tracker::numbers::next_number;
 use crate::tracker::stripes::Stripes;
 use crate::tracker::table::Wanted;
 use crate::tracker::{capture, waits};
-use crate::{Result, UsmBuffer};
+use crate::{Error, Result, UsmBuffer};
 
 /// Bytes that an operation uses.
 #[derive(Clone, Debug)]
@@ -106,8 +106,8 @@ impl<'a> Operand<'a> {
 ///
 /// # Errors
 /// Those of [`UsmBuffer::read_range`] and [`UsmBuffer::write_range`] but errors of work on the operands, which is not waited for;
-/// [`Error::Core`](crate::Error::Core) when the submission failed, also for an operand in a capture that host code reaches, and [`Error::Interrupted`](crate::Error::Interrupted) when a wait was broken off: for an operation of another context
-/// beforehand, or for this one, which goes on then.
+/// [`Error::Core`] when the submission failed, also for an operand in a capture that host code reaches, or this operation, where it is waited for;
+/// [`Error::Interrupted`] when a wait was broken off: for an operation of another context beforehand, or for this one, which goes on then.
 pub unsafe fn submit(
     queue: &Queue,
     operands: &[Operand<'_>],
@@ -116,11 +116,13 @@ pub unsafe fn submit(
     let is_reached = operands.iter().any(|operand| operand.buffer.is_host_reachable());
     // SAFETY: promises 1 and 2. Nobody has slices of the memory, or this waits.
     let event = unsafe { Submission::of(operands)?.step(queue, operands, &[], operation) }?;
-    if is_reached && !event.is_complete() {
+    if is_reached {
         // The blocks know the operation, and the entries have left: code of the user that runs in the wait may use the memory.
-        for operand in operands {
-            operand.buffer.block().wait_for_submitted(&operand.addresses(), true)?;
+        let waited = waits::for_event(&event);
+        if !matches!(waited, Err(Error::Interrupted)) && event.is_complete() {
+            operands.iter().for_each(|one| one.buffer.block().forget_event(&one.addresses(), &event));
         }
+        waited?;
     }
     Ok(event)
 }
