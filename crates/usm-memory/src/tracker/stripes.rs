@@ -91,6 +91,7 @@ mod tests {
 
     /// All small ones against their bytes: never apart with a byte in common, and found to be apart with one period.
     #[test]
+    #[cfg_attr(miri, ignore = "plain arithmetic over all small cases")]
     fn ranges_are_apart_only_without_a_common_byte() {
         let kinds: Vec<_> = (1..=6)
             .flat_map(|period_bytes| {
@@ -125,6 +126,7 @@ mod tests {
 
     /// All strided elements with up to two axes, and some with three.
     #[test]
+    #[cfg_attr(miri, ignore = "plain arithmetic over all small cases")]
     fn stripes_cover_the_elements_and_no_more_than_their_distances_say() {
         let sizes_and_steps: Vec<_> =
             (1..=3).flat_map(|size| (0..=13).map(move |step| (size, step))).collect();
