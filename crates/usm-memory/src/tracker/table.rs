@@ -431,7 +431,7 @@ impl Entries {
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-    use std::sync::mpsc;
+    use std::sync::{LazyLock, mpsc};
     use std::thread;
 
     use super::super::thread::{as_thread, new_number};
@@ -555,7 +555,8 @@ mod tests {
 
     #[test]
     fn who_holds_something_waits_unless_that_closes_a_circle() {
-        let table: &'static BorrowTable = Box::leak(Box::new(table()));
+        static TABLE: LazyLock<BorrowTable> = LazyLock::new(table);
+        let table: &'static BorrowTable = &TABLE;
         let own = enter(table, Use::Operation, 0..1, true).unwrap();
         let conflict = wait(table, Use::Operation, 0..1, false).unwrap_err();
         assert!(!conflict.may_wait, "it would wait for itself");
