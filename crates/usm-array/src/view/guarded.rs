@@ -134,7 +134,7 @@ impl Writing {
 }
 
 /// Arrays of so many bytes are entered as a span: an operation on them is over before their stripes are known.
-const SMALL_BYTES: usize = 16 << 10;
+const SPANNED_BYTES: usize = 16 << 10;
 
 impl UsmArray {
     /// All bytes from the lowest element to the highest, for an operation that reads them, or `writes`.
@@ -144,7 +144,7 @@ impl UsmArray {
 
     /// The bytes of the elements, for an operation that reads them, or `writes`.
     pub(crate) fn elements(&self, writes: bool) -> Operand<'_> {
-        if self.size_bytes() <= SMALL_BYTES || self.layout().is_contiguous() {
+        if self.size_bytes() <= SPANNED_BYTES || self.layout().is_contiguous() {
             return self.spanned(writes);
         }
         let itemsize = self.itemsize_bytes();

@@ -217,7 +217,7 @@ impl Runtime {
     /// 1. As for [`Queue::from_cuda_stream`].
     ///
     /// # Errors
-    /// Those of [`Queue::from_shared_cuda_stream`] on the last device that was tried.
+    /// [`Error::ThreadStream`] for stream 2; those of [`Queue::from_cuda_stream`] on the last device that was tried.
     pub unsafe fn queue_on_cuda_stream(&self, first: &Device, stream: usize) -> Result<Option<Queue>> {
         if stream == THREAD_STREAM {
             return Err(Error::ThreadStream);
@@ -227,7 +227,7 @@ impl Runtime {
         let mut last = None;
         for device in iter::once(first).filter(is_cuda).chain(others) {
             // SAFETY: the caller's promise 1; the driver refuses a stream of another device.
-            match unsafe { Queue::from_shared_cuda_stream(device, stream) } {
+            match unsafe { Queue::from_cuda_stream(device, stream) } {
                 Ok(queue) => return Ok(Some(queue)),
                 Err(error) => last = Some(error),
             }

@@ -3,7 +3,7 @@
 //! | value | lasts | somebody else wants the bytes |
 //! |---|---|---|
 //! | [`ReadGuard`], [`WriteGuard`]: a view | as long as the user likes | gets an error |
-//! | [`ReadAccess`], [`WriteAccess`]: an operation | until the operation ends | waits |
+//! | [`ReadAccess`], [`WriteAccess`], [`OperandAccess`]: an operation | until the operation ends | waits |
 //!
 //! All of them wait for the operations of queues and of other threads that are under way.
 
@@ -42,6 +42,12 @@ struct Used<'a> {
 impl<'a> Used<'a> {
     fn of(block: &'a BlockRef, range: Range<usize>, writes: bool) -> Self {
         Self { block, range, stripes: None, writes, queue: None }
+    }
+
+    /// For a copy by the queue of the block, unless host code reaches that.
+    fn for_copy(block: &'a BlockRef, range: Range<usize>, writes: bool) -> Self {
+        let queue = (!block.is_host_reachable()).then(|| block.queue());
+        Self { queue, ..Self::of(block, range, writes) }
     }
 
     fn of_operand(operand: &Operand<'a>) -> Result<Self> {
@@ -295,9 +301,8 @@ pub struct ReadAccess(Borrow, PhantomData<*const ()>);
 impl ReadAccess {
     /// For a copy by the queue of the block, unless host code reaches that.
     pub(crate) fn for_copy(block: &BlockRef, range: Range<usize>) -> Result<Self> {
-        let queue = (!block.is_host_reachable()).then(|| block.queue());
-        let used = Used { queue, ..Used::of(block, range, false) };
-        Borrow::new(Use::Operation, used).map(|borrow| Self(borrow, PhantomData))
+        Borrow::new(Use::Operation, Used::for_copy(block, range, false))
+            .map(|borrow| Self(borrow, PhantomData))
     }
 
     pub(crate) fn new(block: &BlockRef, range: Range<usize>) -> Result<Self> {
@@ -340,9 +345,8 @@ pub struct WriteAccess(Borrow, PhantomData<*const ()>);
 impl WriteAccess {
     /// As [`ReadAccess::for_copy`].
     pub(crate) fn for_copy(block: &BlockRef, range: Range<usize>) -> Result<Self> {
-        let queue = (!block.is_host_reachable()).then(|| block.queue());
-        let used = Used { queue, ..Used::of(block, range, true) };
-        Borrow::new(Use::Operation, used).map(|borrow| Self(borrow, PhantomData))
+        Borrow::new(Use::Operation, Used::for_copy(block, range, true))
+            .map(|borrow| Self(borrow, PhantomData))
     }
 
     pub(crate) fn new(block: &BlockRef, range: Range<usize>) -> Result<Self> {

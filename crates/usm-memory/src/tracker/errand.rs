@@ -1,13 +1,14 @@
 //! Threads that do something for another one, which waits for them.
 
-use super::process::BORROWS;
+use super::process::borrows;
 use super::thread::{as_thread, new_number, this_thread};
 
 /// Something that another thread does while this one waits for it, and does nothing else but what interrupts a wait.
 ///
 /// Code of the user for a signal may run in a wait of an operation. When such code has another thread do its work, the work could wait for the
 /// operation, which waits for the code. This tells the owner of access who works for whom, so that the work gets
-/// [`Error::BorrowConflict`](crate::Error::BorrowConflict) in place of such a wait.
+/// [`Error::BorrowConflict`](crate::Error::BorrowConflict) in place of such a wait. A copy of this library that uses the table of another
+/// copy tells nobody.
 ///
 /// ```
 /// use usm_memory::Errand;
@@ -35,14 +36,14 @@ impl Errand {
     /// From now on this thread waits, until the errand is dropped, for a job that another thread [runs](Worker::run).
     pub fn begin() -> (Self, Worker) {
         let (waiting, working) = (this_thread(), new_number());
-        BORROWS.begin_errand(waiting, working);
+        borrows().begin_errand(waiting, working);
         (Self { working }, Worker { waiting, working })
     }
 }
 
 impl Drop for Errand {
     fn drop(&mut self) {
-        BORROWS.end_errand(self.working);
+        borrows().end_errand(self.working);
     }
 }
 
