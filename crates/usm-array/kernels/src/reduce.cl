@@ -2,7 +2,7 @@
 
 #include "elements.h"
 
-// As in `usm-array/src/ops/device.rs`.
+// As in `usm-array/src/ops/by_kernels.rs`.
 #define SUM 0
 #define REAL_SUM 1
 #define LEAST_SIGNED 2

@@ -2,7 +2,7 @@
 
 #include "elements.h"
 
-// What is asked, as in `usm-array/src/ops/device.rs`.
+// What is asked, as in `usm-array/src/ops/by_kernels.rs`.
 #define RELATION 0
 #define LOGIC 1
 #define IS_NAN 2

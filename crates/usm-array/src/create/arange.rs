@@ -1,7 +1,7 @@
 //! Numbers from a start to before a stop, by steps
 
 use super::CreateOptions;
-use super::device;
+use super::by_kernels;
 use super::generate::{generate_floating, generate_steps, generate_whole};
 use super::line::Line;
 use crate::array::UsmArray;
@@ -70,7 +70,7 @@ impl CreateOptions<'_> {
         let array = self.vector(len, dtype)?;
         // All numbers fit the dtype, so their lowest bytes are right whatever the sums above them are.
         let (start, step) = (start as u64, step as u64);
-        if !device::integers(&array, start, step, 0, 1)? {
+        if !by_kernels::integers(&array, start, step, 0, 1)? {
             generate_steps(&array, start, step)?;
         }
         Ok(array)
@@ -87,7 +87,7 @@ impl CreateOptions<'_> {
         let array = self.vector(len, dtype)?;
         let step = if step.is_finite() { step } else { 0.0 }; // then there is one number at most
         let (re, im) = (Line::by_steps(start, step), Line::by_steps(0.0, 0.0));
-        if device::points(&array, re, im)? {
+        if by_kernels::points(&array, re, im)? {
             return Ok(array);
         }
         match whole_start.zip(whole_step).and_then(|(first, step)| small(first, step, len)) {

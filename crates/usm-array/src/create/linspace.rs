@@ -2,7 +2,7 @@
 
 use super::CreateOptions;
 use super::arange::real;
-use super::device;
+use super::by_kernels;
 use super::generate::{generate_floating, generate_integers};
 use super::line::Line;
 use crate::array::UsmArray;
@@ -50,7 +50,7 @@ impl CreateOptions<'_> {
             let re = Line::new(start.re, stop.re, steps, has_end);
             let im = Line::new(start.im, stop.im, steps, has_end);
             let array = self.vector(num, dtype)?;
-            if !device::points(&array, re, im)? {
+            if !by_kernels::points(&array, re, im)? {
                 generate_floating(&array, move |i| re.at(i), move |i| im.at(i))?;
             }
             return Ok(array);
@@ -60,7 +60,7 @@ impl CreateOptions<'_> {
         let line = Line::new(first, last, steps, has_end);
         if dtype.class() == Class::Real {
             let array = self.vector(num, dtype)?;
-            if !device::points(&array, line, line)? {
+            if !by_kernels::points(&array, line, line)? {
                 generate_floating(&array, move |i| line.at(i), |_| 0.0)?;
             }
             return Ok(array);
@@ -70,7 +70,7 @@ impl CreateOptions<'_> {
             stop.to_bytes(dtype)?;
             let array = self.vector(num, dtype)?;
             let (quotient, remainder) = divided(first, last, steps);
-            if !device::integers(&array, first as u64, quotient, remainder, steps.max(1) as u64)? {
+            if !by_kernels::integers(&array, first as u64, quotient, remainder, steps.max(1) as u64)? {
                 generate_integers(&array, exact(first, last, steps))?;
             }
             return Ok(array);
@@ -82,7 +82,7 @@ impl CreateOptions<'_> {
         }
         let array = self.vector(num, dtype)?;
         // Between the ends, which are small enough.
-        if device::points(&array, line, line)? {
+        if by_kernels::points(&array, line, line)? {
             return Ok(array);
         }
         generate_integers(&array, |i| floor(line.at(i as f64)).unwrap_or_default() as u64)?;

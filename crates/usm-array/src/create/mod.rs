@@ -15,11 +15,11 @@
 //! | `eye.rs` | ones on a diagonal |
 //! | `triangle.rs` | the lower or upper triangles of matrices |
 //! | `meshgrid.rs` | coordinates of the points of a grid |
-//! | `device.rs` | new elements by kernels |
+//! | `by_kernels.rs` | new elements by kernels |
 //! | `generate.rs` | elements computed by their number, for any kind of memory |
 
 mod arange;
-mod device;
+mod by_kernels;
 mod eye;
 mod generate;
 mod like;

@@ -2,7 +2,7 @@
 //!
 //! Where there are no kernels for it, elements pass through the host in pieces, where those outside the triangle become zero.
 
-use super::device;
+use super::by_kernels;
 use crate::array::UsmArray;
 use crate::error::Result;
 use crate::layout::{LayoutError, SliceItem, blocks};
@@ -45,7 +45,7 @@ impl UsmArray {
             return Err(LayoutError::TooFewAxes { ndim: self.ndim(), needed: 2 }.into());
         };
         let result = Self::empty(self.queue(), self.kind(), self.shape(), self.dtype())?;
-        if device::triangle(&result, self, k, lower)? {
+        if by_kernels::triangle(&result, self, k, lower)? {
             return Ok(result);
         }
         let itemsize = self.itemsize_bytes();

@@ -1,6 +1,6 @@
 //! take_along_axis and put_along_axis: one index for each element of the result
 
-use super::device::DevicePlan;
+use super::by_kernels::DevicePlan;
 use super::read::integer_array;
 use super::{IndexItem, IndexMode, Plan, Values};
 use crate::array::{ArrayOrScalar, UsmArray};

@@ -1,7 +1,7 @@
 //! where: elements of one array or of another, by a condition
 
 use super::Values;
-use super::device;
+use super::by_kernels;
 use super::memory::{by_itemsize, fill};
 use super::read::ReadElements;
 use crate::array::{ArrayOrScalar, UsmArray};
@@ -42,7 +42,7 @@ pub fn where_<'a, 'b>(
     let shape = broadcast_shapes(&[condition.shape(), shape_of(x), shape_of(y)])?;
     let dtype = promoted(condition, x, y);
     let result = UsmArray::empty(condition.queue(), condition.kind_with([x, y]), &shape, dtype)?;
-    if device::choose(&result, condition, x, y)? {
+    if by_kernels::choose(&result, condition, x, y)? {
         return Ok(result);
     }
     let (x, y) = (Values::broadcast(&result, x, &shape)?, Values::broadcast(&result, y, &shape)?);

@@ -20,7 +20,7 @@
 //! | `get_set.rs` | `array[index]` and `array[index] = value` |
 //! | `take.rs` | take and put |
 //! | `along.rs` | take_along_axis and put_along_axis |
-//! | `device.rs` | index operations by kernels |
+//! | `by_kernels.rs` | index operations by kernels |
 //! | `given.rs` | values and other arrays that are given to them |
 //! | `mask.rs` | what masks select, by kernels |
 //! | `nonzero.rs` | where elements are not zero, and how many |
@@ -28,8 +28,8 @@
 //! | `choose.rs` | where: elements of one array or of another |
 
 mod along;
+mod by_kernels;
 mod choose;
-mod device;
 mod extract;
 mod get_set;
 mod given;

@@ -1,6 +1,6 @@
 //! The strides of another shape, where there are any
 //!
-//! `array/views/reshape.rs` makes views of these layouts, `manipulate/reshape.rs` copies where there is none.
+//! `array/views/reshape.rs` makes views of these layouts, `manipulate/reshape_copy.rs` copies where there is none.
 
 use super::{Axes, Layout, LayoutError, Order};
 

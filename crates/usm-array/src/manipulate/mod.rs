@@ -12,13 +12,13 @@
 //! | `tile.rs` | an array repeated as a whole |
 //! | `repeat.rs` | each element repeated |
 //! | `roll.rs` | elements moved around along axes |
-//! | `reshape.rs` | another shape, by a copy where there is no view |
+//! | `reshape_copy.rs` | another shape, by a copy where there is no view |
 
 mod follow;
 mod join;
 mod reach;
 mod repeat;
-mod reshape;
+mod reshape_copy;
 mod roll;
 mod tile;
 

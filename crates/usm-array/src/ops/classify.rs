@@ -3,7 +3,7 @@
 use half::f16;
 use num_complex::Complex;
 
-use super::device::{Asked, ask};
+use super::by_kernels::{Asked, ask};
 use super::elementwise::{constant, map};
 use super::relation::no_order;
 use crate::array::UsmArray;

@@ -2,8 +2,8 @@
 
 use num_complex::Complex64;
 
+use super::by_kernels::{Asked, ask_pairs};
 use super::compare::compare;
-use super::device::{Asked, ask_pairs};
 use super::elementwise::map_pairs;
 use super::relation::Relation;
 use crate::array::{ArrayOrScalar, UsmArray};

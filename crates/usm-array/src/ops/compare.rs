@@ -2,7 +2,7 @@
 
 use num_complex::{Complex32, Complex64};
 
-use super::device::{Asked, ask_pairs};
+use super::by_kernels::{Asked, ask_pairs};
 use super::elementwise::{constant, map_pairs};
 use super::relation::{ExactOrder, Relation, by_order, no_order};
 use crate::array::{ArrayOrScalar, UsmArray};

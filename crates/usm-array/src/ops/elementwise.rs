@@ -1,4 +1,4 @@
-//! One result for each element, or for each pair of elements
+//! One result for each element, or for each pair of elements, by host code
 
 use super::sink::Sink;
 use super::source::{Source, block_len};

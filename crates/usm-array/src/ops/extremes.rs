@@ -1,6 +1,6 @@
 //! min and max
 
-use super::device::{self, Fold};
+use super::by_kernels::{self, Fold};
 use super::reduce::{Reduced, Reduction, reduce};
 use super::relation::{by_order, no_order};
 use crate::array::UsmArray;
@@ -75,7 +75,7 @@ fn extremes<const GREATEST: bool>(
     reduced.check_not_empty(array, operation)?;
     let found = array.dtype();
     let fold = if GREATEST { Fold::Greatest } else { Fold::Least };
-    if let Some(extremes) = device::reduce(array, &reduced, fold, found)? {
+    if let Some(extremes) = by_kernels::reduce(array, &reduced, fold, found)? {
         return extremes.astype(found, CopyMode::IfNeeded);
     }
     let extremes = by_order!(found, T => reduce::<Extreme<T, GREATEST>>(array, &reduced), _ => {

@@ -1,6 +1,6 @@
 //! and, or, xor, not: of what is true of elements, and of the bits of booleans
 
-use super::device::{AND, Asked, NOT, OR, XOR, ask, ask_pairs};
+use super::by_kernels::{AND, Asked, NOT, OR, XOR, ask, ask_pairs};
 use super::elementwise::{map, map_pairs};
 use crate::array::{ArrayOrScalar, UsmArray};
 use crate::dtype::{Bool8, Class, Dtype};

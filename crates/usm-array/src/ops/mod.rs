@@ -8,8 +8,8 @@
 //! |---|---|
 //! | `source.rs` | an operand, block by block |
 //! | `sink.rs` | a new array, block by block |
-//! | `device.rs` | comparisons and reductions by kernels |
-//! | `elementwise.rs` | one result for each element |
+//! | `by_kernels.rs` | comparisons and reductions by kernels |
+//! | `elementwise.rs` | one result for each element, by host code |
 //! | `compare.rs` | equal, less and the like |
 //! | `relation.rs` | what they mean for two numbers, exactly |
 //! | `classify.rs` | isnan, isfinite, isinf, signbit |
@@ -21,11 +21,11 @@
 //! | `extremes.rs` | min and max |
 //! | `truth.rs` | all, any, count_nonzero |
 
+mod by_kernels;
 mod classify;
 mod close;
 mod compare;
 mod conjugate;
-mod device;
 mod elementwise;
 mod extremes;
 mod logical;
@@ -36,6 +36,6 @@ mod source;
 mod sum;
 mod truth;
 
+pub(crate) use by_kernels::truth;
 pub use close::Tolerance;
-pub(crate) use device::truth;
 pub use logical::is_bitwise_of_integers;

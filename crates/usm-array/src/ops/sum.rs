@@ -3,7 +3,7 @@
 use half::f16;
 use num_complex::Complex;
 
-use super::device::{self, Fold};
+use super::by_kernels::{self, Fold};
 use super::reduce::{Reduced, Reduction, reduce, reduce_all};
 use crate::array::UsmArray;
 use crate::copy::CopyMode;
@@ -59,7 +59,7 @@ impl UsmArray {
         }
         if is_for_kernels(self) {
             let elements = self.astype(item, CopyMode::IfNeeded)?;
-            if let Some(sums) = device::reduce(&elements, &reduced, Fold::Sum, default(item))? {
+            if let Some(sums) = by_kernels::reduce(&elements, &reduced, Fold::Sum, default(item))? {
                 return sums.astype(dtype, CopyMode::IfNeeded);
             }
         }
@@ -89,7 +89,7 @@ impl UsmArray {
         if dtype.is_narrow() {
             return self.sum(None, false, None)?.item();
         }
-        let sum = match device::reduce_all(self, Fold::Sum, dtype)? {
+        let sum = match by_kernels::reduce_all(self, Fold::Sum, dtype)? {
             Some(sum) => Scalar::from_bytes(dtype, &sum),
             None => dispatch_computed!(self.dtype(), T => total::<T>(self))?,
         };

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use super::device::{self, Fold};
+use super::by_kernels::{self, Fold};
 use super::reduce::{Reduced, Reduction, reduce, reduce_all};
 use crate::array::UsmArray;
 use crate::dtype::{Bool8, Dtype, Element, dispatch_computed};
@@ -34,7 +34,7 @@ impl UsmArray {
     /// - [`Error::Memory`](crate::Error::Memory): the allocation failed, memory is borrowed for writing, or the runtime failed
     pub fn all(&self, axes: Option<&[isize]>, keepdims: bool) -> Result<Self> {
         let reduced = Reduced::new(self, axes, keepdims)?;
-        if let Some(result) = device::reduce(self, &reduced, Fold::All, Dtype::Bool)? {
+        if let Some(result) = by_kernels::reduce(self, &reduced, Fold::All, Dtype::Bool)? {
             return Ok(result);
         }
         dispatch_computed!(self.dtype(), T => reduce::<All<T>>(self, &reduced))
@@ -47,7 +47,7 @@ impl UsmArray {
     /// As [`UsmArray::all`].
     pub fn any(&self, axes: Option<&[isize]>, keepdims: bool) -> Result<Self> {
         let reduced = Reduced::new(self, axes, keepdims)?;
-        if let Some(result) = device::reduce(self, &reduced, Fold::Any, Dtype::Bool)? {
+        if let Some(result) = by_kernels::reduce(self, &reduced, Fold::Any, Dtype::Bool)? {
             return Ok(result);
         }
         dispatch_computed!(self.dtype(), T => reduce::<Any<T>>(self, &reduced))
@@ -60,7 +60,7 @@ impl UsmArray {
     /// As [`UsmArray::all`].
     pub fn count_nonzero(&self, axes: Option<&[isize]>, keepdims: bool) -> Result<Self> {
         let reduced = Reduced::new(self, axes, keepdims)?;
-        if let Some(result) = device::reduce(self, &reduced, Fold::Count, Dtype::I64)? {
+        if let Some(result) = by_kernels::reduce(self, &reduced, Fold::Count, Dtype::I64)? {
             return Ok(result);
         }
         dispatch_computed!(self.dtype(), T => reduce::<Count<T>>(self, &reduced))
@@ -71,7 +71,7 @@ impl UsmArray {
     /// # Errors
     /// As [`UsmArray::all`].
     pub fn is_all(&self) -> Result<bool> {
-        if let Some(result) = device::reduce_all(self, Fold::All, Dtype::Bool)? {
+        if let Some(result) = by_kernels::reduce_all(self, Fold::All, Dtype::Bool)? {
             return Ok(result[0] != 0);
         }
         Ok(dispatch_computed!(self.dtype(), T => reduce_all::<All<T>>(self))?.to_bool())
@@ -82,7 +82,7 @@ impl UsmArray {
     /// # Errors
     /// As [`UsmArray::all`].
     pub fn is_any(&self) -> Result<bool> {
-        if let Some(result) = device::reduce_all(self, Fold::Any, Dtype::Bool)? {
+        if let Some(result) = by_kernels::reduce_all(self, Fold::Any, Dtype::Bool)? {
             return Ok(result[0] != 0);
         }
         Ok(dispatch_computed!(self.dtype(), T => reduce_all::<Any<T>>(self))?.to_bool())
@@ -93,7 +93,7 @@ impl UsmArray {
     /// # Errors
     /// As [`UsmArray::all`].
     pub fn count_nonzero_total(&self) -> Result<usize> {
-        if let Some(count) = device::reduce_all(self, Fold::Count, Dtype::I64)?
+        if let Some(count) = by_kernels::reduce_all(self, Fold::Count, Dtype::I64)?
             && let Ok(count) = count.try_into()
         {
             return Ok(usize::try_from(i64::from_ne_bytes(count)).unwrap_or(0)); // at most the size

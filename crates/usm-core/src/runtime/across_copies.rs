@@ -1,50 +1,15 @@
 //! One host backend for all copies of this library in a process: offering it, using another copy's, and handing queues over.
 
+use std::ffi::c_void;
+use std::ptr::NonNull;
 use std::sync::Arc;
-#[cfg(feature = "across-copies")]
-use std::{ffi::c_void, ptr::NonNull};
 
-use super::RuntimeOptions;
-use crate::Device;
-use crate::backend::host::HostBackend;
-#[cfg(feature = "across-copies")]
-use crate::{
-    Queue, Result,
-    backend::{
-        Backend, RawQueue,
-        host::{HostOfOtherCopy, HostTable},
-    },
-    runtime::{GLOBAL, Runtime},
-};
+use super::host::HostSide;
+use super::{GLOBAL, Runtime, RuntimeOptions};
+use crate::backend::host::{HostOfOtherCopy, HostTable};
+use crate::backend::{Backend, RawQueue};
+use crate::{Device, Queue, Result};
 
-/// The host backend of a runtime.
-#[derive(Debug)]
-pub(super) enum HostSide {
-    /// The backend of this copy.
-    #[cfg_attr(not(feature = "across-copies"), expect(dead_code, reason = "for other copies alone"))]
-    Own(Arc<HostBackend>),
-    /// The backend of another copy.
-    #[cfg(feature = "across-copies")]
-    OfOtherCopy(Arc<HostOfOtherCopy>),
-}
-
-impl HostSide {
-    #[cfg(feature = "across-copies")]
-    fn backend(&self) -> Arc<dyn Backend> {
-        match self {
-            Self::Own(backend) => Arc::clone(backend) as _,
-            Self::OfOtherCopy(backend) => Arc::clone(backend) as _,
-        }
-    }
-
-    pub(super) fn own(options: &RuntimeOptions) -> (Self, Vec<Device>) {
-        let backend = Arc::new(HostBackend::with_devices(&options.host_devices));
-        let devices = backend.devices();
-        (Self::Own(backend), devices)
-    }
-}
-
-#[cfg(feature = "across-copies")]
 impl Runtime {
     /// A runtime over the host backend of another copy of this library in the process, for a Python extension: both copies then
     /// know the same memory. All copies share the SYCL runtime anyway.

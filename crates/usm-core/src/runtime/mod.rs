@@ -4,30 +4,33 @@
 //! |---|---|
 //! | `mod.rs` | the runtime: a field for each backend, their devices and default queues |
 //! | `cuda.rs` | the CUDA backend: loaded on first request, or the reason why it is missing |
-//! | `sycl_side.rs` | the SYCL backend: loaded on first request, or the reason why it is missing |
-//! | `across_copies.rs` | the host backend: of this copy of the library, or of another one in the process |
+//! | `sycl.rs` | the SYCL backend: loaded on first request, or the reason why it is missing |
+//! | `host.rs` | the host backend: of this copy of the library, or of another one in the process |
+//! | `across_copies.rs` | one host backend for all copies of the library in a process |
 //! | `select.rs` | the choice of a device by selector, type or aspects |
 //! | `status.rs`, `doctor/` | the state of each backend; the diagnostic report |
 //! | `options.rs`, `tree.rs` | options of a runtime; devices by platform |
 
+#[cfg(feature = "across-copies")]
 mod across_copies;
 mod cuda;
 mod doctor;
+mod host;
 mod options;
 mod select;
 mod status;
-mod sycl_side;
+mod sycl;
 mod tree;
 
 use std::iter;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use across_copies::HostSide;
 use cuda::CudaSide;
 pub use doctor::{DoctorReport, Problem, ProblemKind, ReportedDevice, SearchedPlace, SyclLibrary, Variable};
+use host::HostSide;
 pub use options::RuntimeOptions;
 pub use status::{BackendState, BackendStatus};
-use sycl_side::SyclSide;
+use sycl::SyclSide;
 pub use tree::{DeviceTree, PlatformBranch};
 
 use crate::backend::{Backend, BackendId};

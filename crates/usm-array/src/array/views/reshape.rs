@@ -1,6 +1,6 @@
 //! Another shape as a view
 //!
-//! `layout/reshape.rs` finds the strides. `manipulate/reshape.rs` copies where there is no view.
+//! `layout/reshape.rs` finds the strides. `manipulate/reshape_copy.rs` copies where there is no view.
 
 use crate::array::UsmArray;
 use crate::error::Result;
