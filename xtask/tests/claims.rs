@@ -156,6 +156,20 @@ fn backends_have_the_same_files() {
     }
 }
 
+/// clippy names the methods that a decorator leaves out.
+#[test]
+fn decorators_have_each_method_of_backends() {
+    let lint = "#[deny(clippy::missing_trait_methods, ";
+    let sources = sources("crates/usm-core/src/testing");
+    let decorators: Vec<_> =
+        sources.iter().filter(|(_, content)| content.contains("unsafe impl Backend for ")).collect();
+    assert_eq!(decorators.len(), 3);
+    for (file, content) in decorators {
+        let (before, _) = content.split_once("unsafe impl Backend for ").unwrap();
+        assert!(before.lines().last().is_some_and(|line| line.starts_with(lint)), "{file} has no {lint}");
+    }
+}
+
 /// The files and folders beside a `mod.rs` that its header does not name, where the header has a table of files.
 fn unnamed(content: &str, names: &[String]) -> Vec<String> {
     let header: Vec<_> = content.lines().take_while(|line| line.starts_with("//!")).collect();

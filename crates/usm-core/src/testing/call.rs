@@ -28,7 +28,8 @@ macro_rules! methods {
         $variant:ident $fallible:literal $([$safety:ident])? $name:ident($($argument:ident: $type:ty),*) -> $answer:ty
         $({ $($field:ident: $kind:ty = $value:expr),+ $(,)? })?;
     )+) => {
-        /// A method of [`Backend`], except `id`, which calls no runtime.
+        /// A method of [`Backend`] that decorators count. Facts, streams, captures, `host_reachable`, `runs_host_tasks` and `id` have no
+        /// variant.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Method {
@@ -76,12 +77,13 @@ macro_rules! methods {
         }
 
         /// Methods of an `unsafe impl Backend` that hand the call to `self.inner` with the same arguments, through
-        /// `self.around(call, run)`, which decides when to run it, if at all. `all` stands for every method but
-        /// `runs_host_tasks`, which is no call, and `most` for all of these but `device_info`.
-        /// Methods after `held_back:` hand the call to `self.submit` instead.
+        /// `self.around(call, run)`, which decides when to run it, if at all. `all` stands for every method, and `most` for all but
+        /// `device_info` and `runs_host_tasks`. Methods after `held_back:` hand the call to `self.submit` instead.
+        ///
+        /// The groups `facts`, `streams` and `captures` hand calls on without a count. The group `strict` answers them itself.
         macro_rules! forward {
             (all) => {
-                forward!(most, device_info);
+                forward!(most, device_info, runs_host_tasks);
             };
             (held_back: $d($d method:ident),+) => {
                 $d(forward!(@ held_back $d method);)+
@@ -96,7 +98,7 @@ macro_rules! methods {
                     prefetch, mem_advise, barrier, wait, event_status, event_times, event_dependencies,
                     import_external, export_external, delete_external, create_bundle, bundle_kernel, kernel_info,
                     submit_kernel, platforms, platform_info, platform_devices, device_platform, composites,
-                    parent_device, sub_devices, can_access_peer, set_peer_access, host_reachable, host_task, facts,
+                    parent_device, sub_devices, can_access_peer, set_peer_access, host_task, facts, strict, streams,
                     captures,
                 );
             };
@@ -110,7 +112,7 @@ macro_rules! methods {
                     self.inner.runs_host_tasks()
                 }
             };
-            // Facts about the machine, which no decorator changes.
+            // What no decorator changes: facts about the machine, and memory that nothing uses.
             (@ facts) => {
                 fn check_process(&self) -> Result<()> {
                     self.inner.check_process()
@@ -134,7 +136,9 @@ macro_rules! methods {
                     // SAFETY: promise 1 of the method of `Backend`; the handle is `inner`'s own.
                     unsafe { self.inner.check_device(device) }
                 }
-
+            };
+            // Work on a stream comes after the operations that the decorator has handed on.
+            (@ streams) => {
                 unsafe fn native_stream(&self, queue: RawQueue) -> Option<usize> {
                     // SAFETY: promise 1 of the method of `Backend`; the handle is `inner`'s own.
                     unsafe { self.inner.native_stream(queue) }
@@ -167,10 +171,22 @@ macro_rules! methods {
                     unsafe { self.inner.event_capture(event) }
                 }
             };
-            (@ host_reachable) => {
-                // Whatever happens to device memory is to pass through here.
+            // Whatever happens to device memory, to handles and to waits is to pass through here.
+            (@ strict) => {
                 unsafe fn host_reachable(&self, _device: RawDevice, kind: UsmKind) -> bool {
                     kind.is_host_accessible()
+                }
+
+                unsafe fn is_in_process(&self, _device: RawDevice, kind: UsmKind) -> bool {
+                    kind.is_host_accessible()
+                }
+
+                fn keeps_released(&self) -> bool {
+                    false
+                }
+
+                unsafe fn is_stream_idle(&self, _queue: RawQueue) -> Option<bool> {
+                    None
                 }
             };
             $((@ $name) => {

@@ -168,6 +168,7 @@ fn queues_know_when_they_have_no_work() {
         let context = format!("{} {properties:?}", base.name);
         let delayed = Arc::new(DelayedBackend::new(base.backend.clone(), 1).with_max_delay(1 << 40));
         let queue = queue_over(delayed.clone(), properties);
+        let is_in_order = queue.properties().in_order; // always so on CUDA
         assert!(queue.is_surely_idle(), "{context}");
         let block = queue.allocate(UsmKind::Device, 64).unwrap();
         let event = set(&queue, &block, 3, &[]);
@@ -175,7 +176,7 @@ fn queues_know_when_they_have_no_work() {
         assert!(!queue.clone().is_surely_idle(), "{context}");
         // What an out-of-order queue has besides, the operation does not tell.
         event.wait().unwrap();
-        assert_eq!(queue.is_surely_idle(), properties.in_order, "{context}");
+        assert_eq!(queue.is_surely_idle(), is_in_order, "{context}");
         queue.wait().unwrap();
         assert!(queue.is_surely_idle(), "{context}");
         let event = set(&queue, &block, 4, &[]);
@@ -186,7 +187,7 @@ fn queues_know_when_they_have_no_work() {
         // A barrier for some events says nothing of the others.
         let others = set(&queue, &block, 5, &[]);
         queue.barrier(&[after]).unwrap().wait().unwrap();
-        assert_eq!(queue.is_surely_idle(), properties.in_order, "{context}");
+        assert_eq!(queue.is_surely_idle(), is_in_order, "{context}");
         others.wait().unwrap();
         // With the queue known to others anything may be before the next operation, also when they have given it back.
         queue.wait().unwrap();
@@ -195,6 +196,25 @@ fn queues_know_when_they_have_no_work() {
         }
         drop((block, queue));
         delayed.flush(); // such a queue drops with a barrier
+    }
+}
+
+#[test]
+fn decorators_hand_on_the_facts_of_the_backend_below() {
+    for base in bases::all() {
+        let decorators: [Arc<dyn Backend>; 3] = [
+            Arc::new(FaultyBackend::new(base.backend.clone())),
+            Arc::new(RecordingBackend::new(base.backend.clone())),
+            Arc::new(DelayedBackend::new(base.backend.clone(), 1)),
+        ];
+        let facts = |backend: Arc<dyn Backend>| {
+            let queue = queue_over(backend, QueueProperties::OUT_OF_ORDER);
+            let total_bytes = queue.device().memory_figures().map(|figures| figures.total_bytes);
+            (queue.properties(), total_bytes)
+        };
+        for decorator in decorators {
+            assert_eq!(facts(decorator), facts(base.backend.clone()), "{}", base.name);
+        }
     }
 }
 

@@ -218,6 +218,7 @@ impl Drop for DelayedBackend {
 // SAFETY: 1. An event's handle is a number that is never given out twice, good on any thread; other handles are `inner`'s,
 // and a queue or kernel is released when its last operation is complete (D1). 2. and 3. are `inner`'s promises. 4. `wait` returns when
 // the operation has run and `inner` has waited for it, or when the operation was given up and will never run (D2). 5. Nothing panics.
+#[deny(clippy::missing_trait_methods, reason = "a default would hide the method of the backend below")]
 unsafe impl Backend for DelayedBackend {
     forward!(
         id,
@@ -243,10 +244,11 @@ unsafe impl Backend for DelayedBackend {
         composites,
         parent_device,
         sub_devices,
-        host_reachable,
         runs_host_tasks,
         can_access_peer,
         set_peer_access,
+        facts,
+        strict,
     );
 
     forward!(held_back: memcpy, fill, prefetch, mem_advise, barrier, submit_kernel);
@@ -360,5 +362,33 @@ unsafe impl Backend for DelayedBackend {
         self.tick();
         let events = self.lock().dependencies(number(event));
         Ok(events.into_iter().map(handle).collect())
+    }
+
+    // Work on a stream would not come after the operations that are held back.
+
+    unsafe fn native_stream(&self, _queue: RawQueue) -> Option<usize> {
+        None
+    }
+
+    unsafe fn queue_on_stream(&self, _device: RawDevice, _stream: usize) -> Result<RawQueue> {
+        Err(Error::NotSupported { backend: self.id(), what: "queues on CUDA streams" })
+    }
+
+    unsafe fn order_after_stream(&self, _queue: RawQueue, _stream: usize) -> Result<()> {
+        Err(Error::NotSupported { backend: self.id(), what: "queues on CUDA streams" })
+    }
+
+    // An operation that is held back is in no capture.
+
+    unsafe fn capture(&self, _queue: RawQueue) -> Result<Option<u64>> {
+        Ok(None)
+    }
+
+    unsafe fn keep_in_graph(&self, _queue: RawQueue, _value: Box<dyn Any + Send>) -> Result<RawEvent> {
+        Err(Error::NotSupported { backend: self.id(), what: "captures into graphs" })
+    }
+
+    unsafe fn event_capture(&self, _event: RawEvent) -> Option<u64> {
+        None
     }
 }
