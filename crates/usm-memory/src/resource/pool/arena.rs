@@ -123,13 +123,13 @@ impl Arena {
         Some(slot)
     }
 
-    /// Takes an allocated slot back, which is free after the work that is pending on a queue. More than `max_idle_bytes` of idle slabs
+    /// Takes an allocated slot back, which is free after the work that is pending on a queue. More than `max_retained_bytes` of idle slabs
     /// go to `drops`.
     pub(super) fn free(
         &mut self,
         slot: FreeSlot,
         pending: Option<Queue>,
-        max_idle_bytes: usize,
+        max_retained_bytes: usize,
         drops: &mut Drops,
     ) {
         let (class, number) = (SizeClass::numbered(slot.key().class), slot.slab());
@@ -142,7 +142,7 @@ impl Arena {
         }
         if is_idle {
             self.idle_bytes += class.slab_bytes();
-            self.evict(number, max_idle_bytes, drops);
+            self.evict(number, max_retained_bytes, drops);
         }
     }
 
@@ -190,9 +190,9 @@ impl Arena {
         }
     }
 
-    /// A slab goes when all its slots are free and more than `max_idle_bytes` are idle.
-    pub(super) fn evict(&mut self, number: u32, max_idle_bytes: usize, drops: &mut Drops) {
-        if self.idle_bytes <= max_idle_bytes {
+    /// A slab goes when all its slots are free and more than `max_retained_bytes` are idle.
+    pub(super) fn evict(&mut self, number: u32, max_retained_bytes: usize, drops: &mut Drops) {
+        if self.idle_bytes <= max_retained_bytes {
             return;
         }
         let Some(found) = self.slabs.get_mut(number as usize) else { return };

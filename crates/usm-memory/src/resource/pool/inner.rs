@@ -31,14 +31,14 @@ pub(super) struct PoolInner {
 static NEXT: AtomicU32 = AtomicU32::new(1);
 
 impl PoolInner {
-    pub(super) fn new(max_idle_bytes: usize) -> Arc<Self> {
+    pub(super) fn new(max_retained_bytes: usize) -> Arc<Self> {
         FREE_TO_CACHE.get_or_init(|| cache::free);
         let id = NEXT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |next| next.checked_add(1));
-        Self::numbered(max_idle_bytes, id.unwrap_or(0))
+        Self::numbered(max_retained_bytes, id.unwrap_or(0))
     }
 
-    pub(super) fn numbered(max_idle_bytes: usize, id: u32) -> Arc<Self> {
-        let state = Mutex::new(PoolState::new(max_idle_bytes));
+    pub(super) fn numbered(max_retained_bytes: usize, id: u32) -> Arc<Self> {
+        let state = Mutex::new(PoolState::new(max_retained_bytes));
         Arc::new(Self { state, generation: Runtime::fork_generation(), id })
     }
 

@@ -2,7 +2,7 @@
 //!
 //! | file | job |
 //! |---|---|
-//! | `mod.rs` | the resource: the order of attempts, and when the pool grows by a slab |
+//! | `mod.rs` | the resource: the order of attempts, what follows a refusal, and when the pool grows by a slab |
 //! | `size_class.rs` | the sizes of slots and slabs |
 //! | `options.rs` | the bytes that a pool keeps; its statistics |
 //! | `inner.rs`, `state.rs` | the pool without its upstream resource; the content of its lock |
@@ -123,7 +123,7 @@ impl PoolResource {
     }
 
     #[cold]
-    fn allocate_slowly(&self, asked: AllocationRequest<'_>) -> Result<UsmBuffer> {
+    fn allocate_or_recover(&self, asked: AllocationRequest<'_>) -> Result<UsmBuffer> {
         let request = self.request(asked);
         let allocate = || match &request {
             Some(request) => self.pooled(request),
@@ -212,7 +212,7 @@ impl MemoryResource for PoolResource {
         capture::check_none(request.queue)?;
         match self.at_once(request) {
             Some(buffer) => Ok(buffer),
-            None => self.allocate_slowly(request),
+            None => self.allocate_or_recover(request),
         }
     }
 

@@ -28,7 +28,7 @@ pub(super) struct Request<'a> {
 pub(super) struct PoolState {
     /// Invariant A1: an arena whose slots are elsewhere stays where it is.
     arenas: Vec<Option<Arena>>,
-    max_idle_bytes: usize,
+    max_retained_bytes: usize,
     /// The pool is gone: what comes back goes upstream.
     pub(super) is_closed: bool,
     pub(super) caches: Vec<Arc<ThreadCache>>,
@@ -41,8 +41,8 @@ pub(super) struct PoolState {
 }
 
 impl PoolState {
-    pub(super) fn new(max_idle_bytes: usize) -> Self {
-        Self { max_idle_bytes, ..Self::default() }
+    pub(super) fn new(max_retained_bytes: usize) -> Self {
+        Self { max_retained_bytes, ..Self::default() }
     }
 
     /// The number of the arena for a queue and a kind.
@@ -75,9 +75,9 @@ impl PoolState {
         let Request { asked: AllocationRequest { queue, kind, len_bytes, .. }, class } = *request;
         let number = self.arena(queue, kind)?;
         let mut content =
-            cache.filter(|_| cache::is_cached(class, self.max_idle_bytes)).map(ThreadCache::lock);
+            cache.filter(|_| cache::is_cached(class, self.max_retained_bytes)).map(ThreadCache::lock);
         if let Some(content) = &mut content {
-            self.drops.queues.extend(content.prepare(queue, kind, number, class, self.max_idle_bytes));
+            self.drops.queues.extend(content.prepare(queue, kind, number, class, self.max_retained_bytes));
             let cached = if is_new { None } else { content.allocate(queue, kind, class, len_bytes) };
             if cached.is_some() {
                 return cached;
@@ -137,9 +137,9 @@ impl PoolState {
     }
 
     fn free_to_arena(&mut self, slot: FreeSlot, pending: Option<Queue>) {
-        let max_idle_bytes = self.max_idle_bytes;
+        let max_retained_bytes = self.max_retained_bytes;
         if let Some((arena, drops)) = self.arena_of(slot.key()) {
-            arena.free(slot, pending, max_idle_bytes, drops);
+            arena.free(slot, pending, max_retained_bytes, drops);
         }
     }
 
@@ -210,17 +210,17 @@ impl PoolState {
 
     /// Takes out what is idle of the slabs of some slots beyond what the pool may retain.
     pub(super) fn evict(&mut self, slots: &[(SlotKey, u32)], taken_bytes: usize) {
-        let max_idle_bytes = self.max_idle_bytes.saturating_sub(taken_bytes);
+        let max_retained_bytes = self.max_retained_bytes.saturating_sub(taken_bytes);
         for (key, slab) in slots {
             if let Some((arena, drops)) = self.arena_of(*key) {
-                arena.evict(*slab, max_idle_bytes, drops);
+                arena.evict(*slab, max_retained_bytes, drops);
             }
         }
     }
 
     /// The pool goes.
     pub(super) fn close(&mut self) {
-        (self.is_closed, self.max_idle_bytes) = (true, 0);
+        (self.is_closed, self.max_retained_bytes) = (true, 0);
         self.reclaim_all();
         self.drops.caches = mem::take(&mut self.caches);
     }
