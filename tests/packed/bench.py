@@ -2,7 +2,7 @@
 
 `cargo xtask bench --device cuda` makes the folder and starts this program in it. With `--pack` it leaves an archive of
 the folder instead, for a machine with a GPU: unpack it there and run `python3 run.py`. A missing device is a failure.
-It takes the options of the comparison: `--only PATTERN`, `--quick`, `--check`, `--smoke`, `--folder` for the reports.
+It takes the options of the comparison: `--case PATTERN`, `--quick`, `--check`, `--smoke`, `--folder` for the reports.
 """
 
 import os

@@ -37,7 +37,7 @@ pub(crate) struct Options {
     #[arg(long, requires = "device")]
     smoke: bool,
     /// Only cases whose name contains this
-    #[arg(long, visible_alias = "only", value_name = "PATTERN")]
+    #[arg(long, value_name = "PATTERN")]
     case: Option<String>,
     /// Few samples and no long cases: under three minutes once everything is built
     #[arg(long)]

@@ -38,7 +38,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--rust", help="the Rust program")
     parser.add_argument("--folder", type=Path, default=Path("report"), help="takes the reports")
     parser.add_argument("--device", choices=["cuda"], help="the cases on a GPU, in place of the ones on the CPU")
-    parser.add_argument("--case", "--only", default="")
+    parser.add_argument("--case", default="")
     for flag in ["--quick", "--check", "--page", "--smoke", "--look"]:
         parser.add_argument(flag, action="store_true")
     for file in ["--compare", "--judge"]:
