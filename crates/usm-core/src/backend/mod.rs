@@ -16,7 +16,8 @@
 //! | `host_task.rs` | host code as an operation of a queue |
 //!
 //! Files of the three backends that have the same name have the same job: `context.rs`, `device.rs`, `event.rs`; `facts.rs`, `fill.rs`,
-//! `kernel.rs` and `submit.rs` where a runtime is called; `memory.rs` and `queue.rs` where this library keeps the records.
+//! `kernel.rs` and `submit.rs` where a runtime is called; `memory.rs` and `queue.rs` in `host/` and `cuda/`. In `sycl/` both jobs are
+//! in `mod.rs`.
 
 mod aspects;
 #[cfg(feature = "cuda")]
@@ -295,7 +296,8 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
 
     /// Gives memory back to the system that the backend keeps after it was freed, and that a request of `kind` on the queue may need.
     /// Returns whether it gave any back, so that a refused request is worth another attempt. Only
-    /// [`Queue::allocate`](crate::Queue::allocate) calls this, after a refusal: [`allocate`](Self::allocate) asks its runtime once.
+    /// `Queue::allocate_checked`, below all methods that allocate, calls this, after a refusal: [`allocate`](Self::allocate) asks its
+    /// runtime once.
     ///
     /// # Safety
     /// 1. `queue` is live.

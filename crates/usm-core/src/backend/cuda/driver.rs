@@ -214,7 +214,8 @@ impl Location {
     }
 }
 
-/// `CUmemPoolProps` of device memory that no other process imports.
+/// `CUmemPoolProps` of device memory that no other process imports: a pool without a type of handles exports no block, and
+/// `cuIpcGetMemHandle` takes blocks of `cuMemAlloc` alone.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PoolProperties {

@@ -30,6 +30,8 @@ fn allocate_managed(current: &Current<'_>, len_bytes: usize) -> Option<Address> 
     Some(address)
 }
 
+/// A block of the device's pool, which has no handle for other processes (`PoolProperties`). Callers cut blocks into parts: the handle of
+/// a part would need its offset in the block, too.
 fn allocate_on_device(current: &Current<'_>, len_bytes: usize) -> Option<Address> {
     let mut address = 0;
     let Some(pool) = current.pool() else {
