@@ -21,7 +21,7 @@ const CRATES: [&str; 8] = [
 ];
 
 /// Extensions of the files whose names and contents are compared.
-const EXTENSIONS: [&str; 5] = [".rs", ".py", ".pyi", ".toml", ".cl"];
+const EXTENSIONS: [&str; 6] = [".rs", ".py", ".pyi", ".toml", ".cl", ".h"];
 
 /// The section of CONTRIBUTING.md that names files to change.
 const SECTION: &str = "## Where to change what";
@@ -30,7 +30,7 @@ const SECTION: &str = "## Where to change what";
 fn tree() -> BTreeMap<String, String> {
     let mut tree = BTreeMap::new();
     for folder in ["crates", "docs", "examples", "guide", "tests", "xtask"] {
-        for (name, content) in files(folder, &["cl", "md", "py", "pyi", "rs", "toml"]) {
+        for (name, content) in files(folder, &["cl", "h", "md", "py", "pyi", "rs", "toml"]) {
             let folders = Path::new(&name).ancestors().skip(1);
             tree.extend(folders.map(|folder| (format!("{}/", folder.display()), String::new())));
             tree.extend(Some((name, content)).filter(|(name, _)| is_file(name)));
@@ -91,14 +91,14 @@ fn scoped(document: &str) -> Vec<(Scope<'_>, &str)> {
     lines
 }
 
-/// True when a file declares the function, type, constant or macro.
+/// True when a file declares the function, kernel, type, constant or macro.
 fn declares(content: &str, name: &str) -> bool {
     let is_function =
         |word: &str| ["(", "<"].iter().any(|end| content.contains(&format!("{word} {name}{end}")));
     let is_other = |word: &str| {
         [" ", ":", "<", "(", ";"].iter().any(|end| content.contains(&format!("{word} {name}{end}")))
     };
-    ["fn", "def"].into_iter().any(is_function)
+    ["fn", "def", "KERNEL"].into_iter().any(is_function)
         || ["enum", "struct", "trait", "class", "const", "static", "macro_rules!"].into_iter().any(is_other)
 }
 
@@ -119,7 +119,7 @@ fn missing(document: &str, tree: &BTreeMap<String, String>) -> Vec<String> {
     let mut files: Vec<(&str, &str)> = Vec::new(); // of the last path: `::name` goes on with it
     for (scope, line) in scoped(document) {
         // Links have a check of their own.
-        for word in words(line).filter(|word| !word.ends_with(".md")) {
+        for word in words(line).filter(|word| !word.ends_with(".md") && !OTHERS.contains(word)) {
             let (before, function) = word.split_once("::").unwrap_or((word, ""));
             let is_method =
                 before.starts_with(char::is_uppercase) && function.starts_with(char::is_lowercase);
@@ -142,6 +142,13 @@ fn missing(document: &str, tree: &BTreeMap<String, String>) -> Vec<String> {
         }
     }
     missing
+}
+
+/// The paths of a section that begin neither at the folder of a crate nor at the root.
+fn not_whole<'a>(section: &'a str, tree: &BTreeMap<String, String>) -> Vec<&'a str> {
+    let is_there = |path: &str| tree.contains_key(path) || tree.contains_key(&format!("crates/{path}"));
+    let paths = section.lines().flat_map(words).map(|word| word.split_once("::").unwrap_or((word, "")).0);
+    paths.filter(|path| is_path(path) && !is_there(path)).collect()
 }
 
 fn text(name: &str) -> String {
@@ -172,7 +179,9 @@ fn files_to_change_exist() {
     let (_, section) = document.split_once(SECTION).unwrap();
     let section = section.split("\n## ").next().unwrap();
     assert!(section.contains(".rs::"), "{SECTION} names functions");
-    let missing = missing(section, &tree());
+    let tree = tree();
+    assert_eq!(not_whole(section, &tree), [""; 0], "paths of CONTRIBUTING.md that are not whole");
+    let missing = missing(section, &tree);
     assert!(missing.is_empty(), "CONTRIBUTING.md names what is not there:\n{}", missing.join("\n"));
 }
 
@@ -219,7 +228,7 @@ fn decisions_have_their_parts_and_are_in_the_index() {
     );
 }
 
-/// Files of other projects that comments name.
+/// Files of other projects that documents and comments name.
 const OTHERS: [&str; 3] = ["cuda.h", "dlpack.h", "nvrtc.h"];
 
 /// The files that a comment names between backquotes: `order.rs`, `kernels/src/convert.h`.
@@ -321,6 +330,8 @@ fn wrong_names_are_found() {
     assert_eq!(missing(flow, &tree), Vec::<String>::new());
     let to_change = "| | `usm-core/src/kind.rs::UsmKind`, `::ALL`, `tests/values.py::pack`, `::Model` | |";
     assert_eq!(missing(to_change, &tree), Vec::<String>::new());
+    assert_eq!(not_whole(to_change, &tree), [""; 0]);
+    assert_eq!(not_whole("| | `usm-core/src/kind.rs`, `src/queue.rs::memcpy` | |", &tree), ["src/queue.rs"]);
     for wrong in [
         "| `usm-core/src/graph/` | gone |",
         "| `usm-core/src/queue.rs` | queues, with `events.rs` |",

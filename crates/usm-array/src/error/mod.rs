@@ -1,4 +1,14 @@
 //! The error of every operation on arrays
+//!
+//! | file | job |
+//! |---|---|
+//! | `create.rs` | arguments that describe no new array |
+//! | `dlpack.rs` | tensors that cannot be taken or handed out |
+//! | `index.rs` | index arrays that do not fit their array |
+//! | `manipulate.rs` | arrays that cannot be joined, repeated or rolled |
+//! | `layout/error.rs` | shapes, strides, offsets and indices that do not go together |
+//! | `interface/error.rs` | interface dictionaries that cannot be trusted |
+//! | `dtype/error.rs` | why there is no such element type |
 
 mod create;
 mod dlpack;
