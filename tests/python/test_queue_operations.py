@@ -33,6 +33,19 @@ def test_names_of_dpctl(dpctl):
     assert set(dir(dpctl.SyclQueue)) - set(dir(usm.SyclQueue)) == absent
 
 
+@pytest.mark.parametrize("how", ["wait", "submit_barrier"])
+def test_wait_for_memory_of_another_context(queue, how):
+    device = queue.sycl_device
+    other = usm.SyclQueue(usm.SyclContext(device), device)
+    memory = um.MemoryUSMDevice(1 << 26, queue=other)
+    for value in range(4):
+        event = queue.memset_async(memory, value)
+        waited = getattr(queue, how)()
+        if waited is not None:
+            waited.wait()
+        assert event.execution_status == usm.event_status_type.complete
+
+
 def test_memcpy_between_buffers(queue, call):
     for keywords in ({}, {"property": "in_order"}):
         queue = usm.SyclQueue(queue.sycl_device, **keywords)

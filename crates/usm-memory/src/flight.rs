@@ -1,43 +1,63 @@
-//! Operations under way, whether or not their submitter keeps an event. USM remembers them itself; host memory that they work on is kept
-//! here.
+//! Operations under way whose submitter keeps nothing but events. USM remembers them itself; host memory that they work on is kept here.
 //!
 //! A program that owns such host memory may have to take a lock of its own where that is released. It must not hold that lock in a call
 //! of this module.
 
 use std::cell::Cell;
-use std::mem;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use usm_core::fork::{ForkMutex, PerProcess};
 use usm_core::{Error as CoreError, Event, Queue};
 
 use crate::access::Completion;
 use crate::error::{Error, Result};
+use crate::tracker::waits;
 
-/// The operations that were not found complete yet, in the order of their submission.
-static FLIGHTS: ForkMutex<Vec<Arc<Flight>>> = ForkMutex::new(Vec::new());
-/// As many as there are, for a look without the lock.
-static LEN: AtomicUsize = AtomicUsize::new(0);
-
-type Finish = Box<dyn FnOnce() -> Result<()> + Send>;
-
-enum State {
-    /// Waits for the operation and releases its host memory.
-    Flying(Finish),
-    /// What became of it, until somebody asked.
-    Complete(Result<()>),
+/// An operation that was submitted to a queue. It may run on another one: that of its memory.
+struct Flight {
+    queue: Queue,
+    events: Vec<Event>,
+    is_barrier: bool,
+    /// Releases the host memory of a complete operation.
+    finish: Box<dyn FnOnce() -> Result<()> + Send>,
 }
+
+impl Flight {
+    fn is_complete(events: &[Event]) -> bool {
+        events.iter().all(Event::is_complete)
+    }
+}
+
+/// The operations that were not found complete yet, by their numbers, in the order of their submission.
+static FLIGHTS: ForkMutex<Flights> = ForkMutex::new(Flights { number: 0, list: Vec::new() });
+/// Held while host memory is released: whoever waits for that returns afterwards.
+static RELEASE: PerProcess<Mutex<()>> = PerProcess::new(Mutex::new(()));
+
+struct Flights {
+    number: u64,
+    list: Vec<(u64, Flight)>,
+}
+
+impl Flights {
+    fn add(&mut self, flight: Flight) {
+        self.number += 1;
+        self.list.push((self.number, flight));
+    }
+
+    fn of<'a>(&'a self, queue: &'a Queue) -> impl DoubleEndedIterator<Item = &'a Flight> {
+        self.list.iter().map(|(_, flight)| flight).filter(|flight| flight.queue == *queue)
+    }
+}
+
+/// A thread that releases host memory. A finalizer of that memory may come here again, and must not wait for its own thread.
+struct Inside;
 
 thread_local! {
     static IS_INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// A thread that lets host memory go. A finalizer of that memory may come here again, and must not wait for its own thread.
-struct Inside;
-
 impl Inside {
-    /// `None` in such a finalizer: what it is about goes when the finalizer is done.
+    /// `None` in such a finalizer: the sweep that called it goes on.
     fn enter() -> Option<Self> {
         (!IS_INSIDE.replace(true)).then_some(Self)
     }
@@ -49,169 +69,124 @@ impl Drop for Inside {
     }
 }
 
-fn change(job: impl FnOnce(&mut Vec<Arc<Flight>>)) {
-    let mut flights = FLIGHTS.lock();
-    job(&mut flights);
-    LEN.store(flights.len(), Ordering::Release);
+/// Submits an operation, and keeps its host memory until it is complete. `start` gets the events that it starts after: the given ones,
+/// and those of what was launched before where the queue says so. The operation may run on another queue, that of its memory.
+///
+/// The operation is complete when the returned events are; the first one is that of its last step.
+///
+/// ```
+/// use usm_memory::usm_core::{Event, Runtime, UsmKind};
+/// use usm_memory::{UsmBuffer, flight};
+///
+/// # fn main() -> usm_memory::Result<()> {
+/// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
+/// let buffer = UsmBuffer::allocate(&queue, UsmKind::Device, 4)?;
+/// let upload = flight::launch(&queue, vec![], |after| {
+///     Ok(buffer.copy_from_owned_async(vec![1_u8, 2, 3, 4], 0, after)?)
+/// })?;
+/// flight::wait(&queue)?;
+/// assert!(upload.iter().all(Event::is_complete));
+/// assert_eq!(buffer.to_vec()?, [1, 2, 3, 4]);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// Those of `start`.
+pub fn launch<H: Send + 'static>(
+    queue: &Queue,
+    mut after: Vec<Event>,
+    start: impl FnOnce(&[Event]) -> Result<Completion<H>>,
+) -> Result<Vec<Event>> {
+    // A finalizer of another thread may take long, and this call promises nothing about host memory.
+    if let (Some(_inside), Ok(_lock)) = (Inside::enter(), RELEASE.get().try_lock()) {
+        release();
+    }
+    let is_in_order = queue.properties().in_order;
+    let is_before = |flight: &&Flight| is_in_order || flight.is_barrier;
+    after.extend(
+        FLIGHTS.lock().of(queue).rfind(is_before).into_iter().flat_map(|flight| flight.events.clone()),
+    );
+    let completion = start(&after)?;
+    let events = completion.all_events();
+    let finish = Box::new(move || completion.wait().map(drop));
+    FLIGHTS.lock().add(Flight { queue: queue.clone(), events: events.clone(), is_barrier: false, finish });
+    Ok(events)
 }
 
-/// Whether no operation may be under way. Takes no lock.
-#[must_use]
-pub fn are_none() -> bool {
-    LEN.load(Ordering::Acquire) == 0
+/// Submits a barrier: what is [launched](launch) on the queue afterwards starts after the given events, or without any after all that was
+/// submitted to the queue before. Operations that the queue cannot [take](Queue::takes) are waited for.
+///
+/// # Errors
+/// [`Error::Core`] when the barrier cannot be submitted; [`Error::Interrupted`] when a wait was broken off.
+pub fn barrier(queue: &Queue, mut after: Vec<Event>) -> Result<Event> {
+    if after.is_empty() {
+        after = events_of(queue);
+        after.retain(|event| !event.is_complete());
+        if !after.is_empty() {
+            after.push(queue.barrier(&[])?);
+        }
+    }
+    waits::across_contexts(queue, &mut after)?;
+    let event = queue.barrier(&after)?;
+    let (queue, events) = (queue.clone(), vec![event.clone()]);
+    FLIGHTS.lock().add(Flight { queue, events, is_barrier: true, finish: Box::new(|| Ok(())) });
+    Ok(event)
+}
+
+/// Waits until all that was submitted to a queue is complete, also what was [launched](launch) there and runs on another queue, and until
+/// its host memory is released.
+///
+/// # Errors
+/// The first error of those operations; [`Error::Interrupted`] when the wait was broken off, and the operations go on.
+pub fn wait(queue: &Queue) -> Result<()> {
+    let launched = events_of(queue);
+    let mut result = waits::for_queue(queue);
+    for event in launched {
+        if matches!(result, Err(Error::Interrupted)) {
+            return result;
+        }
+        match waits::for_event(&event) {
+            // An operation that was pending in the parent of a forked child. To wait for the queue is no question about it.
+            Err(Error::Core(CoreError::Forked)) => {}
+            waited => result = result.and(waited),
+        }
+    }
+    sweep();
+    result
+}
+
+/// The events of what was launched on a queue and may be under way.
+fn events_of(queue: &Queue) -> Vec<Event> {
+    let events = |flight: &Flight| flight.events.clone();
+    let mut events: Vec<_> = FLIGHTS.lock().of(queue).flat_map(events).collect();
+    events.retain(|event| event.capture().is_none());
+    events
 }
 
 /// The events of all operations that may be under way.
 #[must_use]
 pub fn events_under_way() -> Vec<Event> {
-    let mut events: Vec<_> = FLIGHTS.lock().iter().flat_map(|flight| flight.events.clone()).collect();
-    events.extend(Queue::all_under_way());
-    events
+    let launched: Vec<_> = FLIGHTS.lock().list.iter().flat_map(|(_, flight)| flight.events.clone()).collect();
+    launched.into_iter().chain(Queue::all_under_way()).collect()
 }
 
-/// An operation under way, which keeps its host memory.
-///
-/// ```
-/// use usm_memory::usm_core::{Runtime, UsmKind};
-/// use usm_memory::{UsmBuffer, flight::{self, Flight}};
-///
-/// # fn main() -> usm_memory::Result<()> {
-/// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
-/// let buffer = UsmBuffer::allocate(&queue, UsmKind::Device, 4)?;
-/// let upload = Flight::launch(&queue, vec![], |after| {
-///     Ok(buffer.copy_from_owned_async(vec![1_u8, 2, 3, 4], 0, after)?)
-/// })?;
-/// upload.finish()?;
-/// assert!(upload.is_complete());
-/// assert_eq!(buffer.to_vec()?, [1, 2, 3, 4]);
-/// flight::sweep();
-/// # Ok(())
-/// # }
-/// ```
-pub struct Flight {
-    queue: Queue,
-    events: Vec<Event>,
-    state: ForkMutex<State>,
-    /// Held by who lets the host memory go, so that others who want that wait for it.
-    finish_lock: PerProcess<Mutex<()>>,
-}
-
-impl Flight {
-    /// Submits an operation, and keeps its host memory until it is complete. `start` gets the events that it starts after: the given ones,
-    /// and in an in-order queue those of the last operation.
-    ///
-    /// # Errors
-    /// Those of `start`.
-    pub fn launch<H: Send + 'static>(
-        queue: &Queue,
-        mut after: Vec<Event>,
-        start: impl FnOnce(&[Event]) -> Result<Completion<H>>,
-    ) -> Result<Arc<Self>> {
-        sweep();
-        after.extend(earlier(queue));
-        let completion = start(&after)?;
-        let events = completion.events().to_vec();
-        let finish: Finish = Box::new(move || completion.wait().map(drop));
-        let (state, finish_lock) = (ForkMutex::new(State::Flying(finish)), PerProcess::default());
-        let flight = Arc::new(Self { queue: queue.clone(), events, state, finish_lock });
-        change(|flights| flights.push(Arc::clone(&flight)));
-        Ok(flight)
-    }
-
-    /// The events after which the operation is complete.
-    #[must_use]
-    pub fn events(&self) -> &[Event] {
-        &self.events
-    }
-
-    /// Whether the operation is complete, without waiting.
-    #[must_use]
-    pub fn is_complete(&self) -> bool {
-        self.events.iter().all(Event::is_complete)
-    }
-
-    /// Lets the host memory go, which waits for the operation.
-    ///
-    /// # Errors
-    /// The error of the operation, which comes out once.
-    pub fn finish(&self) -> Result<()> {
-        let Some(_inside) = Inside::enter() else { return Ok(()) };
-        let _lock = self.finish_lock();
-        match self.take() {
-            State::Flying(finish) => finish(),
-            State::Complete(result) => result,
-        }
-    }
-
-    /// As `finish`, but keeps the error.
-    fn land(&self) {
-        let Some(_inside) = Inside::enter() else { return };
-        let _lock = self.finish_lock();
-        let complete = match self.take() {
-            State::Flying(finish) => State::Complete(finish()),
-            complete @ State::Complete(_) => complete,
-        };
-        *self.state.lock() = complete;
-    }
-
-    fn take(&self) -> State {
-        mem::replace(&mut *self.state.lock(), State::Complete(Ok(())))
-    }
-
-    fn finish_lock(&self) -> MutexGuard<'_, ()> {
-        self.finish_lock.get().lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// What an operation that is submitted to an in-order queue comes after, should the last operation of the queue have run on another one.
-/// Nothing on other queues.
-fn earlier(queue: &Queue) -> Vec<Event> {
-    if !queue.properties().in_order || are_none() {
-        return Vec::new();
-    }
-    let flights = FLIGHTS.lock();
-    let last = flights.iter().rev().find(|flight| flight.queue == *queue);
-    last.map(|flight| flight.events.clone()).unwrap_or_default()
-}
-
-/// What host code in place of an operation of a queue comes after: the given events, and in an in-order queue all earlier operations.
-///
-/// # Errors
-/// [`Error::Core`] when the queue takes no barrier.
-pub fn before_host_code(queue: &Queue, mut after: Vec<Event>) -> Result<Vec<Event>> {
-    if queue.properties().in_order {
-        after.push(queue.barrier(&[])?);
-    }
-    Ok(after)
-}
-
-/// Releases the host memory of all complete operations.
+/// Releases the host memory of all complete operations. When this returns, no other thread is releasing it, either.
 pub fn sweep() {
-    if IS_INSIDE.get() {
-        return; // in a finalizer: the sweep that called it goes on
-    }
-    let mut complete = FLIGHTS.lock().clone();
-    complete.retain(|flight| flight.is_complete());
-    if complete.is_empty() {
-        return;
-    }
-    // Still in the list: whoever else sweeps waits for the same locks, and returns when the host memory is free.
-    complete.iter().for_each(|flight| flight.land());
-    change(|flights| flights.retain(|flight| !complete.iter().any(|other| Arc::ptr_eq(flight, other))));
+    let Some(_inside) = Inside::enter() else { return };
+    let _lock = RELEASE.get().lock().unwrap_or_else(PoisonError::into_inner);
+    release();
 }
 
-/// After a wait for the queue: its operations are complete.
-///
-/// # Errors
-/// The first of their errors.
-pub fn settle(queue: &Queue) -> Result<()> {
-    let flights: Vec<_> = FLIGHTS.lock().iter().filter(|flight| flight.queue == *queue).cloned().collect();
-    sweep();
-    let complete = flights.iter().filter(|flight| flight.is_complete());
-    complete.map(|flight| flight.finish()).filter(|result| !is_of_parent(result)).fold(Ok(()), Result::and)
-}
-
-/// Whether a forked child has asked for an operation that was pending in its parent. To wait for the queue is no such question.
-fn is_of_parent(result: &Result<()>) -> bool {
-    matches!(result, Err(Error::Core(CoreError::Forked)))
+fn release() {
+    // No lock is held while a backend is asked.
+    let mut complete: Vec<_> =
+        FLIGHTS.lock().list.iter().map(|(number, flight)| (*number, flight.events.clone())).collect();
+    complete.retain(|(_, events)| Flight::is_complete(events));
+    let is_complete = |number: u64| complete.binary_search_by_key(&number, |(number, _)| *number).is_ok();
+    let flights: Vec<_> = FLIGHTS.lock().list.extract_if(.., |(number, _)| is_complete(*number)).collect();
+    for (_, flight) in flights {
+        // The error is for whoever waits for an event or for memory.
+        drop((flight.finish)());
+    }
 }

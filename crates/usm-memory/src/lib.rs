@@ -93,7 +93,7 @@ pub use snapshot::snapshot;
 pub use tracker::across_copies::BorrowFunctions;
 pub use tracker::errand::{Errand, Worker};
 pub use tracker::stripes::Stripes;
-pub use tracker::waits::wait_for_others_with;
+pub use tracker::waits::{ends_soon, wait_for_others_with};
 pub use transfer::{Argument, Copy2d, HostMemory, HostMemoryMut, submit_kernel};
 pub use typed::{TypedBuffer, TypedReadGuard, TypedWriteGuard};
 pub use usm_core::drops::around_waits_in_drops;

@@ -6,6 +6,7 @@ use pyo3::exceptions::{PyBufferError, PyMemoryError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 
+use usm_array::usm_core::bulk;
 use usm_array::usm_memory::UsmBuffer;
 use usm_array::{Dtype, Layout, UsmArray, Work};
 
@@ -220,11 +221,15 @@ impl HostBytes {
         Ok(copy)
     }
 
-    /// Copies the first `count` bytes, which both have; the two may overlap.
-    pub(crate) fn copy_from(&mut self, source: &Self, count: usize) {
-        // SAFETY: P1, P2, of a buffer that said it is writable; that no other thread uses the bytes meanwhile is up to the
-        // Python program, as for every consumer of the buffer protocol.
-        unsafe { std::ptr::copy(source.start().cast_const(), self.start(), count) };
+    /// Copies the first `count` bytes, which both have, to bytes that are writable. The two may overlap.
+    pub(crate) fn copy_to(self, py: Python<'_>, target: Self, count: usize) -> PyResult<()> {
+        let job = move || {
+            let (from, to) = (self.first(count), target.first(count));
+            // SAFETY: P1, P2, of a buffer that said it is writable; that no other thread uses the bytes meanwhile is up to the Python
+            // program, as for every consumer of the buffer protocol.
+            unsafe { bulk::copy(to.cast(), from.cast_const().cast(), count) };
+        };
+        interrupt::run(py, Work::through(count), job)
     }
 
     pub(crate) fn overlaps(&self, other: &UsmBuffer) -> bool {

@@ -1,28 +1,23 @@
 //! Waiting for operations and long work so that Ctrl-C gets through.
 
-use std::hint;
+use std::slice;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use pyo3::prelude::*;
 use usm_array::usm_core::fork::{self, PerProcess};
-use usm_array::usm_core::{self, Event, EventStatus, Queue, Runtime, Unclaimed};
+use usm_array::usm_core::{self, Event, EventStatus, Runtime, Unclaimed};
 use usm_array::usm_memory::flight::events_under_way;
-use usm_array::usm_memory::{self, Errand};
+use usm_array::usm_memory::{self, Errand, ends_soon};
 use usm_array::{Cost, Work};
 
 use crate::called;
 use crate::errors::{self, OrRaise, UsmError};
 use crate::held::with_interpreter;
 
-/// Operations that complete within this time are waited for without another thread, which takes up to a tenth of it to start and to
-/// answer.
-const SHORT: Duration = Duration::from_millis(1);
-/// For so long a wait keeps the processor: to give it up takes as long as a small operation of a GPU.
-const SPIN: Duration = Duration::from_micros(20);
 /// How often Python's signal handlers get a chance.
 const SIGNALS: Duration = Duration::from_millis(50);
 
@@ -233,56 +228,30 @@ fn wait_for_end(py: Python<'_>, mut ended: Receiver<()>) -> PyResult<()> {
 /// Waits until all events are complete, also after an error, with other Python threads running meanwhile. An exception of a signal
 /// handler ends the waiting; the operations go on.
 pub(crate) fn wait_all(py: Python<'_>, events: &[Event]) -> PyResult<()> {
-    let waited = py.detach(|| wait_shortly(events));
-    waited.map_or_else(|| wait_long(py, events), OrRaise::or_raise)
-}
-
-/// As [`wait_all`], until all that was submitted to a queue is complete.
-pub(crate) fn wait_for_queue(py: Python<'_>, queue: &Queue) -> PyResult<()> {
     let wait = || {
-        // Behind the work of a stream that others have, too, a new event would end later than the stream itself has an answer.
-        if queue
-            .is_shared_stream_idle()
-            .is_some_and(|is_idle| is_idle || ends_soon(|| queue.is_surely_idle()))
-        {
-            return Ok(None);
+        if ends_soon(|| events.iter().all(Event::is_complete)) {
+            return Ok(Event::wait_all(events)?);
         }
-        let event = [queue.completion()?];
-        match wait_shortly(&event) {
-            Some(waited) => waited.map(|()| None),
-            None => Ok(Some(event)),
-        }
+        wait_long(events)
     };
-    py.detach(wait).or_raise()?.map_or(Ok(()), |event| wait_long(py, &event))
-}
-
-/// Waits for events that are complete soon; `None` where they are not.
-fn wait_shortly(events: &[Event]) -> Option<usm_core::Result<()>> {
-    ends_soon(|| events.iter().all(Event::is_complete)).then(|| Event::wait_all(events))
-}
-
-/// Waits for events that may take long.
-fn wait_long(py: Python<'_>, events: &[Event]) -> PyResult<()> {
-    // A wait of the runtime cannot be ended, and nothing else gets the errors: another thread does it.
-    let theirs = events.to_vec();
-    let (result, job) = Parcel::of(move || Event::wait_all(&theirs));
-    match elsewhere(job) {
-        Ok(ended) => wait_for_end(py, ended)?,
-        Err(job) => py.detach(job),
-    }
-    result.take().unwrap_or_else(|| py.detach(|| Event::wait_all(events))).or_raise()
+    py.detach(wait).or_raise()
 }
 
 /// How guards wait for work that others have submitted: `wait_for_others_with`.
 pub(crate) fn wait_in_guard(event: &Event) -> usm_memory::Result<()> {
-    if ends_soon(|| event.is_complete()) {
-        // A wait for what is complete would bring errors of other operations on the queue. They come out of waits for those.
-        return if event.status() == EventStatus::Complete { Ok(()) } else { Ok(event.wait()?) };
+    if !ends_soon(|| event.is_complete()) {
+        return wait_long(slice::from_ref(event));
     }
-    let theirs = event.clone();
-    let (result, job) = Parcel::of(move || theirs.wait());
+    // A wait for what is complete would bring errors of other operations on the queue. They come out of waits for those.
+    if event.status() == EventStatus::Complete { Ok(()) } else { Ok(event.wait()?) }
+}
+
+/// Waits for events that may take long, in a thread that has given the interpreter up, which signal handlers need.
+fn wait_long(events: &[Event]) -> usm_memory::Result<()> {
+    // A wait of the runtime cannot be ended: another thread does it.
+    let theirs = events.to_vec();
+    let (result, job) = Parcel::of(move || Event::wait_all(&theirs));
     match elsewhere(job) {
-        // Guards are taken by threads that have given the interpreter up, which signal handlers need.
         Ok(ended) => {
             if let Some(Err(())) = with_interpreter(|py| wait_for_end(py, ended).map_err(errors::set_raised))
             {
@@ -291,7 +260,7 @@ pub(crate) fn wait_in_guard(event: &Event) -> usm_memory::Result<()> {
         }
         Err(job) => job(),
     }
-    Ok(result.take().unwrap_or_else(|| event.wait())?)
+    Ok(result.take().unwrap_or_else(|| Event::wait_all(events))?)
 }
 
 /// How host code waits for that of another thread. The interpreter is given up meanwhile, since the other thread may need it to come to
@@ -312,19 +281,4 @@ pub(crate) fn wait_for_operation(wait: &(dyn Fn(Duration) -> bool + Sync)) -> us
         None if wait(AT_THE_END) => Ok(()),
         None => Err(usm_memory::Error::Interrupted),
     }
-}
-
-fn ends_soon(is_over: impl Fn() -> bool) -> bool {
-    if is_over() {
-        return true;
-    }
-    let start = Instant::now();
-    while !is_over() {
-        let elapsed = start.elapsed();
-        if elapsed > SHORT {
-            return false;
-        }
-        if elapsed > SPIN { thread::yield_now() } else { hint::spin_loop() }
-    }
-    true
 }

@@ -116,6 +116,11 @@ impl<H> Completion<H> {
         &self.events
     }
 
+    /// The events of all steps, the last one first.
+    pub(crate) fn all_events(&self) -> Vec<Event> {
+        self.events.iter().chain(&self.steps).cloned().collect()
+    }
+
     /// Waits in a drop. `false` where that failed and the operation may go on for ever.
     fn settle(&mut self) -> bool {
         let is_used = self.host.as_ref().is_some_and(|kept| kept.is_used);

@@ -4,11 +4,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use usm_memory::flight::{self, Flight};
 use usm_memory::usm_core::backend::host::HostBackend;
 use usm_memory::usm_core::testing::DelayedBackend;
-use usm_memory::usm_core::{Event, Queue, QueueProperties, Runtime, UsmKind};
-use usm_memory::{HostMemory, UsmBuffer};
+use usm_memory::usm_core::{Context, Event, Queue, QueueProperties, Runtime, UsmKind};
+use usm_memory::{HostMemory, UsmBuffer, flight};
 
 /// Longer than the test.
 const FOR_EVER: usize = 1 << 40;
@@ -36,15 +35,19 @@ impl Drop for Kept {
     }
 }
 
-/// Launches an upload to memory of the first queue, and tells what it starts after.
-fn upload(buffer: &UsmBuffer, queue: &Queue, asked: &[Event]) -> (Arc<Flight>, Vec<Event>, Arc<AtomicBool>) {
+/// Launches an upload to a buffer. Returns its events, what it starts after, and whether its bytes are gone.
+fn upload(buffer: &UsmBuffer, queue: &Queue, asked: &[Event]) -> (Vec<Event>, Vec<Event>, Arc<AtomicBool>) {
     let (mut known, is_gone) = (Vec::new(), Arc::new(AtomicBool::new(false)));
     let kept = Kept { bytes: vec![7; 64].into(), is_gone: Arc::clone(&is_gone) };
-    let flight = Flight::launch(queue, asked.to_vec(), |after| {
+    let events = flight::launch(queue, asked.to_vec(), |after| {
         known = after.to_vec();
         Ok(buffer.copy_from_owned_async(kept, 0, after)?)
     });
-    (flight.unwrap(), known, is_gone)
+    (events.unwrap(), known, is_gone)
+}
+
+fn are_complete(events: &[Event]) -> bool {
+    events.iter().all(Event::is_complete)
 }
 
 #[test]
@@ -59,26 +62,39 @@ fn operations_of_an_in_order_queue_come_after_its_last_one() {
     let other = context.create_queue(&device, QueueProperties::OUT_OF_ORDER).unwrap();
     for queue in &queues {
         let is_in_order = queue.properties().in_order;
-        // On another queue, as copies between contexts are.
+        // On another queue, as operations on memory of another context are.
         let buffer = UsmBuffer::allocate(&other, UsmKind::Device, 64).unwrap();
         let (first, known, is_gone) = upload(&buffer, queue, &[]);
-        assert_eq!((known.len(), first.is_complete()), (0, false));
-        let asked = first.events();
-        let (second, known, _) = upload(&buffer, queue, asked);
-        assert_eq!(known.len(), asked.len() * if is_in_order { 2 } else { 1 });
+        assert_eq!((known.len(), are_complete(&first)), (0, false));
+        let (second, known, _) = upload(&buffer, queue, &first);
+        assert_eq!(known.len(), first.len() * if is_in_order { 2 } else { 1 });
         let (_, known, _) = upload(&buffer, queue, &[]);
-        assert_eq!(known.len(), if is_in_order { second.events().len() } else { 0 });
-        assert!(!flight::are_none() && !is_gone.load(Ordering::Relaxed));
-        let barriers = flight::before_host_code(queue, Vec::new()).unwrap().len();
-        assert_eq!(barriers, usize::from(is_in_order));
+        assert_eq!(known.len(), if is_in_order { second.len() } else { 0 });
+        assert!(!is_gone.load(Ordering::Relaxed) && !flight::events_under_way().is_empty());
+
+        let barrier = flight::barrier(queue, Vec::new()).unwrap();
+        let (_, known, _) = upload(&buffer, queue, &[]);
+        assert!(known.iter().any(|event| event.is_same(&barrier)), "also of an out-of-order queue");
 
         backend.flush();
-        flight::settle(queue).unwrap();
-        assert!(
-            first.is_complete() && is_gone.load(Ordering::Relaxed),
-            "by the sweep, though an event is kept"
-        );
+        flight::wait(queue).unwrap();
+        assert!(are_complete(&first) && is_gone.load(Ordering::Relaxed), "though an event is kept");
         drop(buffer);
     }
-    assert!(flight::are_none() && flight::events_under_way().is_empty());
+    assert!(flight::events_under_way().is_empty());
+}
+
+#[test]
+fn a_wait_for_a_queue_waits_for_what_runs_on_the_queue_of_its_memory() {
+    let other = Runtime::global().host_device();
+    let [queue, other] = [Context::new(&[other.clone()]).unwrap(), other.default_context().unwrap()]
+        .map(|context| context.create_queue(other, QueueProperties::OUT_OF_ORDER).unwrap());
+    let buffer = UsmBuffer::allocate(&other, UsmKind::Device, 64 << 20).unwrap();
+    let fill = |after: &[Event]| buffer.fill_async(&[3], after);
+    let filled = flight::launch(&queue, Vec::new(), fill).unwrap();
+    flight::wait(&queue).unwrap();
+    assert!(are_complete(&filled));
+    let filled = flight::launch(&queue, Vec::new(), fill).unwrap();
+    flight::barrier(&queue, Vec::new()).unwrap().wait().unwrap();
+    assert!(are_complete(&filled));
 }

@@ -21,7 +21,7 @@ pub(crate) use self::default_pool::{default_pool_stats, trim_default_pool, use_d
 pub(crate) use self::pickle::from_pickle;
 pub(crate) use self::pool::{MemoryPool, current_pool, use_pool};
 pub(crate) use self::snapshot::{LiveMemory, MemorySnapshot, memory_stats, take_snapshot};
-pub(crate) use self::transfer::{copy_bytes, copy_host_bytes};
+pub(crate) use self::transfer::copy;
 use crate::buffer_export;
 use crate::errors::{OrRaise, OrValueError, no_cuda, type_name};
 use crate::interface::{cuda, export, import};

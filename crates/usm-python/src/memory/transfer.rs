@@ -10,7 +10,6 @@ use super::construct::usm_argument;
 use crate::buffer_import::HostBytes;
 use crate::errors::OrRaise;
 use crate::imported;
-use crate::interface::import::array_if_usm;
 use crate::interrupt;
 use crate::new_numpy;
 
@@ -39,13 +38,7 @@ pub(super) fn to_host<'py>(
         },
     };
     let bytes = HostBytes::writable("obj", &target)?;
-    if bytes.len() < buffer.len_bytes() {
-        return Err(value_error!(
-            "obj: found a buffer of {} bytes, allowed is one of at least {}",
-            bytes.len(),
-            buffer.len_bytes()
-        ));
-    }
+    bytes.check_len("obj", buffer.len_bytes())?;
     bytes.copy_from_buffer(py, buffer, buffer.len_bytes())?;
     Ok(target)
 }
@@ -68,53 +61,11 @@ pub(super) fn from_usm(buffer: &UsmBuffer, source: &Bound<'_, PyAny>) -> PyResul
     if from.len_bytes() > buffer.len_bytes() {
         return Err(too_long(from.len_bytes(), buffer.len_bytes()));
     }
-    between(source.py(), buffer.sub_buffer(0, from.len_bytes()).or_raise()?, from)
+    copy(source.py(), buffer.sub_buffer(0, from.len_bytes()).or_raise()?, from)
 }
 
 /// Copies all of one buffer to another one of the same length.
-fn between(py: Python<'_>, to: UsmBuffer, from: UsmBuffer) -> PyResult<()> {
+pub(crate) fn copy(py: Python<'_>, to: UsmBuffer, from: UsmBuffer) -> PyResult<()> {
     let work = Work::of_bytes(to.len_bytes(), &[&to, &from]);
     interrupt::run(py, work, move || to.copy_from(&from))?.or_raise()
-}
-
-/// Copies the first `count` bytes of `src` to `dest`, each an object with the interface or the buffer protocol.
-pub(crate) fn copy_bytes(dest: &Bound<'_, PyAny>, src: &Bound<'_, PyAny>, count: usize) -> PyResult<()> {
-    let py = dest.py();
-    let (to, from) = (first_bytes("dest", dest, count)?, first_bytes("src", src, count)?);
-    match (to, from) {
-        (Some(to), Some(from)) => between(py, to, from),
-        (Some(to), None) => {
-            let bytes = HostBytes::source("src", src)?;
-            bytes.check_len("src", count)?;
-            bytes.copy_to_buffer(py, &to, count)
-        }
-        (None, Some(from)) => {
-            let bytes = HostBytes::target("dest", dest)?;
-            bytes.check_len("dest", count)?;
-            bytes.copy_from_buffer(py, &from, count)
-        }
-        (None, None) => copy_host_bytes(dest, src, count),
-    }
-}
-
-/// As [`copy_bytes`], between two objects without the interface.
-pub(crate) fn copy_host_bytes(dest: &Bound<'_, PyAny>, src: &Bound<'_, PyAny>, count: usize) -> PyResult<()> {
-    let (mut to, from) = (HostBytes::target("dest", dest)?, HostBytes::source("src", src)?);
-    to.check_len("dest", count)?;
-    from.check_len("src", count)?;
-    interrupt::run(dest.py(), Work::through(count), move || to.copy_from(&from, count))
-}
-
-/// The first `count` bytes of an object with the interface; `None` for an object without it.
-fn first_bytes(name: &str, object: &Bound<'_, PyAny>, count: usize) -> PyResult<Option<UsmBuffer>> {
-    let Some(array) = array_if_usm(object)? else { return Ok(None) };
-    let range = array.byte_range();
-    if !array.is_c_contiguous() || range.len() < count {
-        return Err(value_error!(
-            "{name}: found {} bytes{}, allowed are at least {count} contiguous bytes",
-            range.len(),
-            if array.is_c_contiguous() { "" } else { " with strides" }
-        ));
-    }
-    array.buffer().sub_buffer(range.start, count).or_raise().map(Some)
 }

@@ -2,8 +2,7 @@
 
 use pyo3::prelude::*;
 use usm_array::usm_core::{Error as CoreError, Event, ExecutionRange, NdRange, Queue, Range};
-use usm_array::usm_memory::flight::Flight;
-use usm_array::usm_memory::{self, Argument, Error, submit_kernel};
+use usm_array::usm_memory::{self, Argument, Error, flight, submit_kernel};
 
 use super::operations::asked_events;
 use crate::errors::{OrRaise, SyclKernelSubmitError, ToPyErr, wrong_type};
@@ -35,8 +34,8 @@ pub(super) fn submit(
     // SAFETY: TB2. The number of arguments and the memory are checked, on CUDA sizes of numbers, too. The rest of it, and 2, are up to the
     // Python program, as SECURITY.md says.
     let start = |after: &[Event]| unsafe { submit_kernel(queue, kernel, &arguments, range, after) };
-    let launched = py.detach(|| Flight::launch(queue, after, start));
-    launched.map(SyclEvent::of_flight).map_err(|error| refused(&error, &arguments))
+    let launched = py.detach(|| flight::launch(queue, after, start));
+    launched.map(SyclEvent::of_steps).map_err(|error| refused(&error, &arguments))
 }
 
 fn execution_range(global: &Bound<'_, PyAny>, local: Option<&Bound<'_, PyAny>>) -> PyResult<ExecutionRange> {

@@ -14,7 +14,6 @@ use usm_array::usm_memory::flight;
 
 use crate::errors::{OrRaise, SyclQueueCreationError, instead};
 use crate::interrupt;
-use crate::memory::copy_bytes;
 use crate::number::{index, sequence};
 use crate::sycl::capsule::{self, QueueOrContext};
 use crate::sycl::event::{self, SyclEvent};
@@ -164,9 +163,8 @@ impl SyclQueue {
     ///
     /// Raises UsmError when an operation failed. Ctrl-C ends the waiting, not the operations.
     pub(crate) fn wait(&self, py: Python<'_>) -> PyResult<()> {
-        interrupt::wait_for_queue(py, &self.queue)?;
-        interrupt::wait_for_broken_off(py)?;
-        if flight::are_none() { Ok(()) } else { py.detach(|| flight::settle(&self.queue)).or_raise() }
+        py.detach(|| flight::wait(&self.queue)).or_raise()?;
+        interrupt::wait_for_broken_off(py)
     }
 
     /// Submit a barrier, which completes when all the events are complete; without any, when all earlier operations are. What
@@ -179,25 +177,18 @@ impl SyclQueue {
     ) -> PyResult<SyclEvent> {
         let events =
             dependent_events.map_or(Ok(Vec::new()), |asked| event::events("dependent_events", asked))?;
-        let barrier = py.detach(|| self.queue.barrier(&events)).or_raise()?;
-        Ok(SyclEvent::from_event(barrier))
+        py.detach(|| flight::barrier(&self.queue, events)).map(SyclEvent::from_event).or_raise()
     }
 
     /// Copy `count` bytes from `src` to `dest`, each USM memory or an object with the buffer protocol, and wait. On an in-order
     /// queue that comes after all that was submitted before.
     fn memcpy(
         &self,
-        py: Python<'_>,
         dest: &Bound<'_, PyAny>,
         src: &Bound<'_, PyAny>,
         count: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        let count = index("count", count)?;
-        if self.queue.properties().in_order {
-            self.wait(py)?;
-        }
-        py.detach(flight::sweep);
-        copy_bytes(dest, src, count)
+        operations::memcpy(&self.queue, dest, src, index("count", count)?)
     }
 
     /// As memcpy, but return when the copy is submitted, to be done after the events `dEvents`.
@@ -213,7 +204,7 @@ impl SyclQueue {
         count: &Bound<'_, PyAny>,
         dEvents: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<SyclEvent> {
-        operations::memcpy(&self.queue, dest, src, Some(index("count", count)?), dEvents)
+        operations::memcpy_async(&self.queue, dest, src, Some(index("count", count)?), dEvents)
     }
 
     /// Copy all of `src` to `dest`, of the same number of bytes, each USM memory or an object with the buffer protocol, and wait.
@@ -230,7 +221,7 @@ impl SyclQueue {
         src: &Bound<'_, PyAny>,
         dEvents: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<SyclEvent> {
-        operations::memcpy(&self.queue, dest, src, None, dEvents)
+        operations::memcpy_async(&self.queue, dest, src, None, dEvents)
     }
 
     /// Set the first `count` bytes of USM memory to `value`, 0 to 255, and wait; without `count` all of them.

@@ -2,14 +2,13 @@
 
 use pyo3::prelude::*;
 use usm_array::usm_core::{Event, Queue};
-use usm_array::usm_memory::flight::{self, Flight};
-use usm_array::usm_memory::{self, Completion, HostMemory, HostMemoryMut, UsmBuffer};
+use usm_array::usm_memory::{self, Completion, HostMemory, HostMemoryMut, UsmBuffer, flight};
 
 use crate::buffer_import::HostBytes;
 use crate::errors::{OrRaise, wrong_type};
 use crate::interface::import::array_if_usm;
 use crate::interrupt;
-use crate::memory::copy_host_bytes;
+use crate::memory;
 use crate::sycl::event::{self, SyclEvent};
 
 /// Bytes of a Python buffer that a transfer keeps.
@@ -75,8 +74,64 @@ fn first(name: &str, buffer: &UsmBuffer, count: usize) -> PyResult<UsmBuffer> {
     })
 }
 
+/// Both ends of a copy: the target, and the source. Each end has at least as many bytes as are copied, USM exactly as many.
+enum Ends {
+    Usm(UsmBuffer, UsmBuffer),
+    Upload(UsmBuffer, HostBytes),
+    Download(HostBytes, UsmBuffer),
+    Host(HostBytes, HostBytes),
+}
+
+impl Ends {
+    /// For a copy of the first `count` bytes, or of all bytes of both ends, which have as many then. Returns the number, too.
+    fn of(
+        queue: &Queue,
+        dest: &Bound<'_, PyAny>,
+        src: &Bound<'_, PyAny>,
+        count: Option<usize>,
+    ) -> PyResult<(Self, usize)> {
+        let ends = match (usm_memory("dest", dest, queue)?, usm_memory("src", src, queue)?) {
+            (Some(to), Some(from)) => Self::Usm(to, from),
+            (Some(to), None) => Self::Upload(to, HostBytes::source("src", src)?),
+            (None, Some(from)) => Self::Download(HostBytes::target("dest", dest)?, from),
+            (None, None) => Self::Host(HostBytes::target("dest", dest)?, HostBytes::source("src", src)?),
+        };
+        let (to, from) = match &ends {
+            Self::Usm(to, from) => (to.len_bytes(), from.len_bytes()),
+            Self::Upload(to, from) => (to.len_bytes(), from.len()),
+            Self::Download(to, from) => (to.len(), from.len_bytes()),
+            Self::Host(to, from) => (to.len(), from.len()),
+        };
+        let count = match count {
+            Some(count) => count,
+            None if to == from => to,
+            None => {
+                return Err(value_error!("src: found {from} bytes, allowed are {to}, as many as dest has"));
+            }
+        };
+        let ends = match ends {
+            Self::Usm(to, from) => Self::Usm(first("dest", &to, count)?, first("src", &from, count)?),
+            Self::Upload(to, from) => {
+                let to = first("dest", &to, count)?;
+                from.check_len("src", count)?;
+                Self::Upload(to, from)
+            }
+            Self::Download(to, from) => {
+                let from = first("src", &from, count)?;
+                to.check_len("dest", count)?;
+                Self::Download(to, from)
+            }
+            Self::Host(to, from) => {
+                to.check_len("dest", count)?;
+                from.check_len("src", count)?;
+                Self::Host(to, from)
+            }
+        };
+        Ok((ends, count))
+    }
+}
+
 fn kept(name: &str, bytes: HostBytes, count: usize, other: &UsmBuffer) -> PyResult<KeptBytes> {
-    bytes.check_len(name, count)?;
     if bytes.overlaps(other) {
         return Err(value_error!(
             "{name}: found a buffer over the memory on the other side, allowed is that memory itself"
@@ -98,11 +153,11 @@ fn submit<H: Send + 'static>(
     start: impl FnOnce(&[Event]) -> usm_memory::Result<Completion<H>> + Send,
 ) -> PyResult<SyclEvent> {
     let after = asked_events(asked)?;
-    py.detach(|| Flight::launch(queue, after, start)).map(SyclEvent::of_flight).or_raise()
+    py.detach(|| flight::launch(queue, after, start)).map(SyclEvent::of_steps).or_raise()
 }
 
 /// Copies the first `count` bytes; without a count all of both sides, which have as many.
-pub(super) fn memcpy(
+pub(super) fn memcpy_async(
     queue: &Queue,
     dest: &Bound<'_, PyAny>,
     src: &Bound<'_, PyAny>,
@@ -110,51 +165,51 @@ pub(super) fn memcpy(
     events: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<SyclEvent> {
     let py = dest.py();
-    let (to, from) = (usm_memory("dest", dest, queue)?, usm_memory("src", src, queue)?);
-    let count = match count {
-        Some(count) => count,
-        None => equal_length((dest, to.as_ref()), (src, from.as_ref()))?,
-    };
-    match (to, from) {
-        (Some(to), Some(from)) => {
-            let (to, from) = (first("dest", &to, count)?, first("src", &from, count)?);
-            submit(py, queue, events, |after| to.copy_from_async(&from, after))
-        }
-        (Some(to), None) => {
-            let to = first("dest", &to, count)?;
-            let bytes = kept("src", HostBytes::source("src", src)?, count, &to)?;
+    let (ends, count) = Ends::of(queue, dest, src, count)?;
+    match ends {
+        Ends::Usm(to, from) => submit(py, queue, events, |after| to.copy_from_async(&from, after)),
+        Ends::Upload(to, from) => {
+            let bytes = kept("src", from, count, &to)?;
             submit(py, queue, events, |after| Ok(to.copy_from_owned_async(bytes, 0, after)?))
         }
-        (None, Some(from)) => {
-            let from = first("src", &from, count)?;
-            let bytes = KeptTarget(kept("dest", HostBytes::target("dest", dest)?, count, &from)?);
+        Ends::Download(to, from) => {
+            let bytes = KeptTarget(kept("dest", to, count, &from)?);
             submit(py, queue, events, |after| Ok(from.copy_to_owned_async(bytes, 0, after)?))
         }
-        (None, None) => {
-            let asked = asked_events(events)?;
-            let before = py.detach(|| flight::before_host_code(queue, asked)).or_raise()?;
-            interrupt::wait_all(py, &before)?;
-            py.detach(flight::sweep);
-            copy_host_bytes(dest, src, count)?;
+        Ends::Host(to, from) => {
+            interrupt::wait_all(py, &asked_events(events)?)?;
+            wait_in_order(py, queue)?;
+            from.copy_to(py, to, count)?;
             Ok(SyclEvent::complete())
         }
     }
 }
 
-/// An object and its memory, if it is USM.
-type Side<'a, 'py> = (&'a Bound<'py, PyAny>, Option<&'a UsmBuffer>);
-
-/// The number of bytes of both sides of a copy.
-fn equal_length(dest: Side<'_, '_>, src: Side<'_, '_>) -> PyResult<usize> {
-    let length = |name: &str, (object, buffer): Side<'_, '_>| match buffer {
-        Some(buffer) => Ok(buffer.len_bytes()),
-        None => HostBytes::source(name, object).map(|bytes| bytes.len()),
-    };
-    let (to, from) = (length("dest", dest)?, length("src", src)?);
-    if to == from {
-        return Ok(to);
+/// As `memcpy_async`, and waits.
+pub(super) fn memcpy(
+    queue: &Queue,
+    dest: &Bound<'_, PyAny>,
+    src: &Bound<'_, PyAny>,
+    count: usize,
+) -> PyResult<()> {
+    let py = dest.py();
+    let (ends, count) = Ends::of(queue, dest, src, Some(count))?;
+    wait_in_order(py, queue)?;
+    match ends {
+        Ends::Usm(to, from) => memory::copy(py, to, from),
+        Ends::Upload(to, from) => from.copy_to_buffer(py, &to, count),
+        Ends::Download(to, from) => to.copy_from_buffer(py, &from, count),
+        Ends::Host(to, from) => from.copy_to(py, to, count),
     }
-    Err(value_error!("src: found {from} bytes, allowed are {to}, as many as dest has"))
+}
+
+/// Lets host code come after all that was submitted to an in-order queue.
+fn wait_in_order(py: Python<'_>, queue: &Queue) -> PyResult<()> {
+    if queue.properties().in_order {
+        return py.detach(|| flight::wait(queue)).or_raise();
+    }
+    py.detach(flight::sweep);
+    Ok(())
 }
 
 /// Repeats `pattern` `count` times; without a count as often as it fits.

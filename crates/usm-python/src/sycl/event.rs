@@ -1,11 +1,9 @@
 //! `SyclEvent`.
 
-use std::sync::Arc;
-
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use usm_array::usm_core::{self, Error, Event, EventStatus, ProfilingTimes};
-use usm_array::usm_memory::flight::{self, Flight};
+use usm_array::usm_memory::flight;
 
 use super::awaited::Awaited;
 use super::enums;
@@ -34,28 +32,28 @@ use crate::number::sequence;
 #[pyclass(frozen, weakref, module = "usm")]
 #[derive(Clone)]
 pub struct SyclEvent {
-    /// The event whose completion is that of the operation.
+    /// The operation is complete when these are: the events of its steps, the last one first.
     events: Vec<Event>,
-    flight: Option<Arc<Flight>>,
 }
 
 impl SyclEvent {
     /// Wraps an event without its operands. The submitter keeps them.
     #[must_use]
     pub fn from_event(event: Event) -> Self {
-        Self { events: vec![event], flight: None }
+        Self { events: vec![event] }
     }
 
     /// An operation that is complete.
     pub(crate) fn complete() -> Self {
-        Self { events: Vec::new(), flight: None }
+        Self { events: Vec::new() }
     }
 
-    pub(crate) fn of_flight(flight: Arc<Flight>) -> Self {
-        Self { events: flight.events().to_vec(), flight: Some(flight) }
+    /// Of an operation whose steps have these events, the last one first.
+    pub(crate) fn of_steps(events: Vec<Event>) -> Self {
+        Self { events }
     }
 
-    /// The events after which the operation is complete: one at most, unless it had nothing to do.
+    /// The events after which the operation is complete.
     #[must_use]
     pub fn events(&self) -> &[Event] {
         &self.events
@@ -102,15 +100,8 @@ impl SyclEvent {
     /// Raises UsmError when it failed. Ctrl-C ends the waiting, not the operation.
     pub(crate) fn wait(&self, py: Python<'_>) -> PyResult<()> {
         let waited = interrupt::wait_all(py, &self.events);
-        let finished = py.detach(|| {
-            if !self.events.iter().all(Event::is_complete) {
-                return Ok(()); // a signal: the operation goes on, and keeps its host memory
-            }
-            let finished = self.flight.as_ref().map_or(Ok(()), |flight| flight.finish());
-            flight::sweep();
-            finished
-        });
-        waited.and(finished.or_raise())
+        py.detach(flight::sweep);
+        waited
     }
 
     /// Wait until the operation is complete, while the running loop of asyncio runs other tasks.
@@ -240,7 +231,7 @@ impl SyclEvent {
 impl Drop for SyclEvent {
     fn drop(&mut self) {
         // Complete events go now; the others stay in the list.
-        if self.flight.take().is_some_and(|flight| flight.is_complete()) {
+        if !self.events.is_empty() && self.events.iter().all(Event::is_complete) {
             let _ = Python::try_attach(|py| py.detach(flight::sweep));
         }
     }
