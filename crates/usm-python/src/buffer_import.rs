@@ -249,8 +249,11 @@ impl HostNumber {
         let letters = format.strip_prefix(['@', '=', '|', order]).unwrap_or(&format);
         let (mut letters, is_scalar) = (letters.chars(), buffer.shape().is_empty());
         let (kind, rest) = (letters.next()?, letters.next());
+        if !is_scalar || rest.is_some() {
+            return None;
+        }
         let bytes = HostBytes::of("number", buffer).ok()?.copied().ok()?;
-        (is_scalar && rest.is_none()).then_some(Self { kind, bytes })
+        Some(Self { kind, bytes })
     }
 
     pub(crate) fn kind(&self) -> char {
