@@ -91,8 +91,7 @@ impl<'a> DlpackRequest<'a> {
     #[must_use]
     pub fn is_ordered(&self) -> bool {
         let kind = self.producer.device_type;
-        // Pinned memory is the host's: its producers know no streams.
-        is_usm(kind) && !self.asks_for_host && kind != DLDeviceType::CUDA_HOST
+        (kind.has_streams() || kind == DLDeviceType::ONE_API) && !self.asks_for_host
     }
 
     /// The queue that the memory is used on first, before whose work the producer orders its own: that of the default context where the

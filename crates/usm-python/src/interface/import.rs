@@ -1,23 +1,21 @@
 //! From any object with the interface to an array over its memory.
 
-use std::any::Any;
 use std::ops::Deref;
 use std::sync::Arc;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
-use usm_array::dlpack::{DLDevice, DLDeviceType, device_with_number};
 use usm_array::usm_core::Queue;
 use usm_array::usm_memory::{Ownership, UsmBuffer};
-use usm_array::{UsmArray, UsmArrayInterface, ValidInterface};
+use usm_array::{UsmArray, UsmArrayInterface, ValidInterface, queue_of_cuda_syclobj};
 
 use super::keys;
 use crate::attribute;
 use crate::buffer_import::HostBuffer;
 use crate::builtin::is_builtin;
 use crate::called;
-use crate::errors::{OrRaise, ToPyErr, in_place_of, type_name};
+use crate::errors::{OrRaise, in_place_of, type_name};
 use crate::held::Kept;
 use crate::imported;
 use crate::objects::{Memory, UsmNdarray};
@@ -107,9 +105,6 @@ pub(crate) fn array_if_usm<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<Option<
 
 pub(crate) const INTERFACE: &str = "__sycl_usm_array_interface__";
 
-/// Filter strings of CUDA devices before the number.
-pub(super) const CUDA_GPU: &str = "cuda:gpu:";
-
 /// The object's interface, or `None` when it has none.
 fn interface_of<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyDict>>> {
     if is_builtin(object) {
@@ -147,40 +142,17 @@ fn import_dict(object: &Bound<'_, PyAny>, dict: &Bound<'_, PyDict>) -> PyResult<
     };
     let queue = queue_for(py, place, start)?
         .ok_or_else(|| value_error!("data: {start:#x} is not USM of the context that syclobj names"))?;
-    import_valid(&valid, &queue, Producer { object: Kept::of(object), _buffer: buffer })
-}
-
-/// An array over memory that an object keeps, in the context of a queue.
-pub(crate) fn import_on(
-    queue: &Queue,
-    object: &Bound<'_, PyAny>,
-    interface: &UsmArrayInterface,
-) -> PyResult<Box<UsmArray>> {
-    let valid = interface.validate().map_err(|error| PyValueError::new_err(error.to_string()))?;
-    import_valid(&valid, queue, Producer::of(object))
-}
-
-fn import_valid(valid: &ValidInterface, queue: &Queue, producer: Producer) -> PyResult<Box<UsmArray>> {
-    let owner: Arc<dyn Any + Send + Sync> = Arc::new(producer);
+    let producer = Producer { object: Kept::of(object), _buffer: buffer };
     // SAFETY: TB1: the producer keeps the memory as long as it lives, and nobody can check the rest.
-    unsafe { UsmArray::import(valid, queue, owner) }.map(Box::new).map_err(|error| error.to_py_err())
+    unsafe { UsmArray::import(&valid, &queue, Arc::new(producer)) }.map(Box::new).or_raise()
 }
 
-/// The default queue of the CUDA driver's device that a filter string names by the driver's number, as exports of CUDA memory do.
+/// The default queue of the CUDA device that exports of CUDA memory name.
 fn cuda_queue(syclobj: &Bound<'_, PyAny>) -> PyResult<Option<Queue>> {
     let Ok(text) = syclobj.cast::<PyString>() else { return Ok(None) };
     // What is no text is no device either, as the other look-up tells.
     let Ok(text) = text.to_str() else { return Ok(None) };
-    let Some(device_id) = text.strip_prefix(CUDA_GPU).and_then(|number| number.parse().ok()) else {
-        return Ok(None);
-    };
-    let runtime = runtime::get(syclobj.py())?;
-    let number = DLDevice { device_type: DLDeviceType::CUDA, device_id };
-    device_with_number(runtime, number)
-        .ok()
-        .map(|device| runtime.default_queue(&device))
-        .transpose()
-        .or_raise()
+    queue_of_cuda_syclobj(runtime::get(syclobj.py())?, text).or_raise()
 }
 
 /// Without an entry `data` the memory is that of the object's buffer.

@@ -122,25 +122,13 @@ fn of_exchange(object: &Bound<'_, PyAny>, kind: UsmKind, copy: CopyMode) -> PyRe
     let py = object.py();
     let runtime = runtime::get(py)?;
     let Some(Exported { tensor, stream }) = exchange.tensor(object)? else { return Ok(None) };
-    let options = DlpackImport { queue: None, kind, copy, runtime };
-    let Some(stream) = stream else {
-        // SAFETY: TB1: the memory stays as long as the tensor, and the protocol says who writes it.
-        return py.detach(|| unsafe { UsmArray::from_dlpack(tensor, &options) }).or_raise().map(Some);
-    };
-    let place = DlpackImport { copy: CopyMode::Never, ..options };
-    // A look-up and no copy, which is sooner done than the interpreter is given up.
-    // SAFETY: TB1, as above.
-    let array = unsafe { UsmArray::from_dlpack(tensor, &place) }.or_raise()?;
-    if !array.is_empty() {
-        // SAFETY: TB1: the stream of the producer is live.
-        unsafe { array.queue().order_after_cuda_stream(stream) }
-            .map_err(usm_array::Error::from)
-            .or_raise()?;
-    }
-    match copy {
-        CopyMode::Always => of_ours(py, &array, &DlpackPlace::Anywhere, copy).map(Some),
-        _ => Ok(Some(array)),
-    }
+    let options = DlpackImport { kind, copy, runtime, after: stream, ..DlpackImport::default() };
+    // SAFETY: TB1: the memory stays as long as the tensor, and the protocol says who writes it.
+    let import = || unsafe { UsmArray::from_dlpack(tensor, &options) };
+    // Without a copy this is a look-up, which is sooner done than the interpreter is given up.
+    let is_look_up = stream.is_some() && copy != CopyMode::Always;
+    let array = if is_look_up { import() } else { py.detach(import) };
+    array.or_raise().map(Some)
 }
 
 fn of_producer(
@@ -163,7 +151,7 @@ fn of_producer(
         }
         tensor => tensor?,
     };
-    let options = DlpackImport { queue: queue.as_ref(), kind, copy, runtime };
+    let options = DlpackImport { queue: queue.as_ref(), kind, copy, runtime, after: None };
     // SAFETY: TB1: that the memory stays as long as the tensor, and who writes it, is the protocol: behind the trust boundary of SECURITY.md.
     py.detach(|| unsafe { request.import(tensor, &options) }).or_raise()
 }
