@@ -26,7 +26,7 @@ pub(crate) mod runtime;
 
 pub(crate) use capsule::QueueOrContext;
 pub use classes::{SyclContext, SyclDevice, SyclPlatform, SyclQueue};
-pub(crate) use device::{_strict_device, root};
+pub(crate) use device::_strict_device;
 pub(crate) use dpctl::{
     device_object, own_device, plain_device_object, queue_context, queue_device, queue_object,
 };
