@@ -31,12 +31,7 @@ impl UsmArray {
             buffer_address: buffer.address(),
             buffer_len_bytes: buffer.len_bytes(),
         };
-        let span = valid.span();
-        let skipped_bytes = span.start_address.checked_sub(buffer.address());
-        let covered = skipped_bytes
-            .and_then(|skipped| skipped.checked_add(span.len_bytes))
-            .is_some_and(|end| end <= buffer.len_bytes());
-        if !covered {
+        if !valid.lies_within(buffer.address(), buffer.len_bytes()) {
             return Err(refused());
         }
         let origin = elements_between(buffer.address(), valid.address(), valid.dtype().itemsize_bytes())

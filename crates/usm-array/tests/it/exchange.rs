@@ -33,7 +33,7 @@ fn normalised(interface: &ValidInterface) -> Option<Vec<i64>> {
 fn memory_of_cuda_names_its_device() {
     let runtime = Runtime::global();
     for queue in common::queues() {
-        let syclobj = cuda_syclobj(queue);
+        let syclobj = cuda_syclobj(&queue);
         assert_eq!(syclobj.is_some(), queue.backend_id() == BackendId::Cuda);
         let Some(syclobj) = syclobj else { continue };
         let found = queue_of_cuda_syclobj(runtime, &syclobj).unwrap().unwrap();

@@ -3,10 +3,7 @@
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use usm_array::dlpack::{
-    DLDevice, DLDeviceType, DlpackImport, DlpackPlace, DlpackRequest, ManagedTensor, VERSION,
-    device_with_number,
-};
+use usm_array::dlpack::{DLDevice, DlpackImport, DlpackPlace, DlpackRequest, ManagedTensor, VERSION};
 use usm_array::usm_core::{Queue, UsmKind};
 use usm_array::{Conversion, CopyMode, UsmArray, Work};
 
@@ -15,7 +12,7 @@ use super::capsule;
 use super::device;
 use crate::attribute;
 use crate::called;
-use crate::errors::{OrRaise, wrong_type};
+use crate::errors::{OrRaise, OrValueError, wrong_type};
 use crate::interrupt;
 use crate::objects::PyDevice;
 use crate::objects::UsmNdarray;
@@ -54,10 +51,7 @@ pub(crate) fn from_dlpack<'py>(
     if let Ok(ours) = x.cast::<UsmNdarray>() {
         return of_ours(py, ours.get().array(), &place, copy).map(UsmNdarray::from_array);
     }
-    let kind = match place {
-        DlpackPlace::HostCode => UsmKind::Host,
-        _ => device.map_or(UsmKind::Device, PyDevice::kind_beside),
-    };
+    let kind = place.kind(device.map_or(UsmKind::Device, PyDevice::kind_beside));
     if matches!(place, DlpackPlace::Anywhere)
         && let Some(array) = of_exchange(x, UsmKind::Device, copy)?
     {
@@ -73,18 +67,8 @@ fn place(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<DlpackPl
     if !object.is_instance_of::<PyTuple>() {
         return queue_argument(py, "device", Some(object)).map(DlpackPlace::At);
     }
-    match device::pair("device", object)? {
-        DLDevice::CPU => Ok(DlpackPlace::HostCode),
-        DLDevice { device_type: DLDeviceType::CPU, device_id } => {
-            Err(PyBufferError::new_err(format!("device: found number {device_id} of kDLCPU, allowed is 0")))
-        }
-        device => {
-            let runtime = runtime::get(py)?;
-            let found = py.detach(|| device_with_number(runtime, device));
-            let found = found.map_err(|error| value_error!("device: {error}"))?;
-            runtime::default_queue_of(py, &found).map(DlpackPlace::At)
-        }
-    }
+    let (device, runtime) = (device::pair("device", object)?, runtime::get(py)?);
+    py.detach(|| DlpackPlace::of(runtime, device)).or_value_error("device")
 }
 
 /// Arrays of our own need no tensor.
