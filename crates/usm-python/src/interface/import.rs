@@ -3,7 +3,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use usm_array::usm_core::Queue;
@@ -36,14 +36,6 @@ impl Producer {
     pub(crate) fn of(object: &Bound<'_, PyAny>) -> Self {
         Self { object: Kept::of(object), _buffer: None }
     }
-}
-
-/// An array over the memory of any object with `__sycl_usm_array_interface__`, without a copy.
-///
-/// # Errors
-/// `TypeError` or `ValueError` that starts with the key that is wrong. Nothing is kept then, and the producer is as it was.
-pub fn import_array(object: &Bound<'_, PyAny>) -> PyResult<UsmArray> {
-    array_of(object).map(Found::into_array)
 }
 
 /// The array of an object: its own, or one that was made of its interface.
@@ -79,7 +71,9 @@ impl Found<'_> {
     }
 }
 
-/// As [`import_array`], without a clone of what is an array already.
+/// The array that an object is, or one over the memory of an object with `__sycl_usm_array_interface__`, without a copy.
+///
+/// The errors are `TypeError` or `ValueError` that starts with the key that is wrong. Nothing is kept then, and the producer is as it was.
 pub(crate) fn array_of<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<Found<'a>> {
     array_if_usm(object)?.ok_or_else(|| PyTypeError::new_err(no_usm(object)))
 }
@@ -131,7 +125,7 @@ fn import_dict(object: &Bound<'_, PyAny>, dict: &Bound<'_, PyDict>) -> PyResult<
     if entries.interface.read_only && is_dpctl_memory(object)? {
         entries.interface.read_only = false;
     }
-    let valid = entries.interface.validate().map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let valid = entries.interface.validate().map_err(usm_array::Error::from).or_raise()?;
     if let Some(buffer) = &buffer {
         check_span(&valid, buffer)?;
     }
@@ -171,9 +165,7 @@ fn address_from_buffer(object: &Bound<'_, PyAny>, interface: &mut UsmArrayInterf
 
 /// The elements must lie within the buffer that stands for `data`.
 fn check_span(valid: &ValidInterface, buffer: &HostBuffer) -> PyResult<()> {
-    let (span, start) = (valid.span(), buffer.address());
-    let inside = span.start_address.checked_sub(start).and_then(|skip| skip.checked_add(span.len_bytes));
-    if buffer.is_c_contiguous() && inside.is_some_and(|end| end <= buffer.len_bytes()) {
+    if buffer.is_c_contiguous() && valid.lies_within(buffer.address(), buffer.len_bytes()) {
         return Ok(());
     }
     Err(value_error!(
