@@ -2,7 +2,7 @@
 
 use std::ffi::CStr;
 
-use pyo3::exceptions::{PyBufferError, PyMemoryError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyBufferError, PyMemoryError, PyTypeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 
@@ -163,8 +163,7 @@ impl HostBytes {
 
     pub(crate) fn check_len(&self, name: &str, least: usize) -> PyResult<()> {
         if self.len() < least {
-            let message = format!("{name}: found {} bytes, allowed are at least {least}", self.len());
-            return Err(PyValueError::new_err(message));
+            return Err(value_error!("{name}: found {} bytes, allowed are at least {least}", self.len()));
         }
         Ok(())
     }
