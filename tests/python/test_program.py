@@ -11,7 +11,7 @@ import usm.memory as um
 import usm.program as up
 import usm.tensor as ut
 
-from support import peers
+from support import peers, process
 
 SOURCE = """
 kernel void scale(global long *x, long by) { x[get_global_id(0)] *= by; }
@@ -163,6 +163,25 @@ def test_refused_local_memory(sycl_queue, kernel):
     for local in (usm.WorkGroupMemory(0), usm.WorkGroupMemory(1 << 50)):
         with pytest.raises(usm.SyclKernelSubmitError, match="local memory"):
             sycl_queue.submit(kernel("reverse_in_group"), [x, local], [4])
+
+
+def test_buffers_are_refused_unread(sycl_queue, kernel):
+    kernel("scale")
+    # Memory that nobody may read, and reading ends the process.
+    process.check(f"""
+        import mmap
+        import usm, usm.program, usm.tensor as ut
+        queue = usm.SyclQueue("{sycl_queue.sycl_device.filter_string}")
+        source = "kernel void scale(global long *x, long by) {{ x[get_global_id(0)] *= by; }}"
+        scale = usm.program.create_program_from_source(queue, source).get_sycl_kernel("scale")
+        x = ut.ones(4, dtype="i8", sycl_queue=queue)
+        try:
+            queue.submit(scale, [x, mmap.mmap(-1, 1 << 20, prot=0)], [4])
+        except TypeError as error:
+            assert "args[1]: found mmap" in str(error), error
+        else:
+            assert False, "taken"
+    """)
 
 
 def test_refused_arguments(sycl_queue, host_queue, kernel, numpy):

@@ -143,6 +143,15 @@ impl Context {
         Ok(unsafe { Device::list(self.backend(), raw) })
     }
 
+    /// The first [device](Self::devices) of the context.
+    ///
+    /// # Errors
+    /// Those of [`devices`](Self::devices); [`Error::DeviceNotInContext`] when there is none.
+    pub fn first_device(&self) -> Result<Device> {
+        let first = self.devices()?.into_iter().next();
+        first.ok_or_else(|| Error::DeviceNotInContext { device: "(none)".to_owned() })
+    }
+
     /// A new queue on a device of this context.
     ///
     /// # Errors

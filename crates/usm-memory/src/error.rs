@@ -78,6 +78,16 @@ pub enum Error {
         /// Filter string of the device that runs the kernel.
         device: String,
     },
+    /// A kernel that the runtime refused, as SYCL runtimes do without a reason.
+    #[error(
+        "{source} without a reason, usually for a number of another size than the kernel declares; found {arguments}"
+    )]
+    KernelRefused {
+        /// The error of the runtime.
+        source: Box<CoreError>,
+        /// The arguments of the kernel.
+        arguments: String,
+    },
     /// Memory to borrow that the runtime does not know.
     #[error("the {end} byte, at {address:#x}, is not USM of the given context")]
     NotUsm {

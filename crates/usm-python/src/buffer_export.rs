@@ -38,7 +38,7 @@ pub(crate) unsafe fn fill(
         return Err(PyBufferError::new_err(DEVICE_HINT));
     }
     let details = details(array, flags)?;
-    owner.py().detach(|| ready(array, array.is_writable()))?;
+    owner.py().detach(|| array.wait_for_host(array.is_writable())).or_raise()?;
     let wants = |flag: c_int| flags & flag == flag;
     let details = Box::new(details);
     let (shape, strides) = (details.shape.as_ptr().cast_mut(), details.strides_bytes.as_ptr().cast_mut());
@@ -62,13 +62,6 @@ pub(crate) unsafe fn fill(
     // SAFETY: the caller's promise 1.
     unsafe { view.write(filled) };
     Ok(())
-}
-
-/// Waits until host code may read the elements at once, or may also write them, for which reads have to be over, too. A wait gives the
-/// interpreter up.
-pub(crate) fn ready(array: &UsmArray, is_written: bool) -> PyResult<()> {
-    drop(array.buffer().read_access(array.byte_range()).or_raise()?);
-    if is_written { array.buffer().wait().or_raise() } else { Ok(()) }
 }
 
 fn details(array: &UsmArray, flags: c_int) -> PyResult<Details> {

@@ -2,7 +2,7 @@
 
 use std::ffi::CStr;
 
-use pyo3::exceptions::{PyBufferError, PyMemoryError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyBufferError, PyMemoryError, PyTypeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 
@@ -164,8 +164,7 @@ impl HostBytes {
 
     pub(crate) fn check_len(&self, name: &str, least: usize) -> PyResult<()> {
         if self.len() < least {
-            let message = format!("{name}: found {} bytes, allowed are at least {least}", self.len());
-            return Err(PyValueError::new_err(message));
+            return Err(value_error!("{name}: found {} bytes, allowed are at least {least}", self.len()));
         }
         Ok(())
     }
@@ -254,8 +253,11 @@ impl HostNumber {
         let letters = format.strip_prefix(['@', '=', '|', order]).unwrap_or(&format);
         let (mut letters, is_scalar) = (letters.chars(), buffer.shape().is_empty());
         let (kind, rest) = (letters.next()?, letters.next());
+        if !is_scalar || rest.is_some() {
+            return None;
+        }
         let bytes = HostBytes::of("number", buffer).ok()?.copied().ok()?;
-        (is_scalar && rest.is_none()).then_some(Self { kind, bytes })
+        Some(Self { kind, bytes })
     }
 
     pub(crate) fn kind(&self) -> char {

@@ -54,15 +54,14 @@ impl Drop for Call {
 /// Runs code that calls Python for an import or a method of an external object.
 pub(crate) fn python<T>(py: Python<'_>, call: impl FnOnce() -> T) -> T {
     // Both happen with the interpreter held, as does what `wait_for_calls` looks at.
-    let state = STATE.get();
-    if state.is_ending.load(Ordering::Relaxed) && !state.is_main_thread() {
+    if is_left_behind() {
         py.detach(|| {
             loop {
                 thread::park(); // as Python 3.14 has its threads do
             }
         });
     }
-    let _call = Call::new(state);
+    let _call = Call::new(STATE.get());
     call()
 }
 

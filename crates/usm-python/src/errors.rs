@@ -1,4 +1,4 @@
-//! How errors of the Rust crates become Python exceptions: the one place that decides.
+//! How errors of the Rust crates become Python exceptions. Only names of dtypes have theirs where they are parsed.
 
 use std::cell::RefCell;
 
@@ -165,7 +165,9 @@ impl ToPyErr for usm_memory::Error {
             E::Core(error) => error.to_py_err(),
             E::OutOfMemory { .. } => USMAllocationError::new_err(self.to_string()),
             E::Interrupted => raised(),
-            E::NotReachable { .. } => SyclKernelSubmitError::new_err(self.to_string()),
+            E::NotReachable { .. } | E::KernelRefused { .. } => {
+                SyclKernelSubmitError::new_err(self.to_string())
+            }
             E::BorrowConflict { .. } => PyBufferError::new_err(self.to_string()),
             E::NotHostAccessible { .. } => PyTypeError::new_err(DEVICE_HINT),
             E::OutOfHostMemory { .. } => PyMemoryError::new_err(self.to_string()),

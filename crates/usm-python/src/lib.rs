@@ -62,8 +62,5 @@ mod sycl;
 mod tensor;
 
 pub use extension::{PyTypedArray, PyTypedArrayMut, PyUsmArray, PyUsmArrayMut, runtime, to_py_err};
-pub use interface::import::import_array;
 pub use module::_usm;
-pub use objects::{Memory, UsmNdarray};
-pub use sycl::{SyclContext, SyclDevice, SyclEvent, SyclPlatform, SyclQueue};
 pub use usm_array;

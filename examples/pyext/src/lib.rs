@@ -67,6 +67,15 @@ fn reversed(py: Python<'_>, x: PyUsmArray) -> PyResult<PyUsmArray> {
     x.flip(None).map(PyUsmArray::from).map_err(|error| to_py_err(py, error))
 }
 
+/// joined(x, y)
+///
+/// The elements of `x` and then those of `y`, along the first axis, as a new array. Both are on one queue.
+#[pyfunction]
+fn joined(py: Python<'_>, x: PyUsmArray, y: PyUsmArray) -> PyResult<PyUsmArray> {
+    let joined = py.detach(|| UsmArray::concat(&[&x, &y], Some(0)));
+    joined.map(PyUsmArray::from).map_err(|error| to_py_err(py, error))
+}
+
 /// place(x)
 ///
 /// Where `x` is: the kind of its memory, the filter string of its device, and whether it can be written.
@@ -133,5 +142,5 @@ fn hold(py: Python<'_>, x: PyTypedArrayMut<f64>, call: &Bound<'_, PyAny>) -> PyR
 #[pymodule]
 mod usm_pyext_example {
     #[pymodule_export]
-    use super::{histogram, hold, place, reversed, same, saxpy, scaled, zeros};
+    use super::{histogram, hold, joined, place, reversed, same, saxpy, scaled, zeros};
 }

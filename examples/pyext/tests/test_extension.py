@@ -141,6 +141,14 @@ def test_memory_of_the_pool_of_the_package(queue):
         assert pool.stats()["current_bytes"] == 0 and own.shape == (2,)
 
 
+def test_exceptions_are_those_of_the_package(queue):
+    x = floats([1.0, 2.0], queue)
+    assert example.joined(x, x[:1]).tolist() == [1.0, 2.0, 1.0]
+    elsewhere = floats([3.0], usm.SyclQueue(queue.sycl_device))
+    with pytest.raises(ut.ExecutionPlacementError, match="is on another queue"):
+        example.joined(x, elsewhere)
+
+
 def test_no_owner_is_lost(queue, kind):
     before = settled()
     x = floats(range(4), queue, kind)

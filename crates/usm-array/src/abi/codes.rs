@@ -31,6 +31,18 @@ impl DLDeviceType {
     pub const fn is_cuda(self) -> bool {
         matches!(self, Self::CUDA | Self::CUDA_HOST | Self::CUDA_MANAGED)
     }
+
+    /// Whether producers may have work on the memory pending on a CUDA stream. Pinned memory is the host's: its producers know no streams.
+    ///
+    /// ```
+    /// use usm_array::dlpack::DLDeviceType;
+    ///
+    /// assert!(DLDeviceType::CUDA.has_streams() && !DLDeviceType::CUDA_HOST.has_streams());
+    /// ```
+    #[must_use]
+    pub const fn has_streams(self) -> bool {
+        matches!(self, Self::CUDA | Self::CUDA_MANAGED)
+    }
 }
 
 impl DLDataTypeCode {

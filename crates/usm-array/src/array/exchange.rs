@@ -1,6 +1,7 @@
 //! From and to the numbers of `__sycl_usm_array_interface__`
 
 use usm_memory::UsmBuffer;
+use usm_memory::usm_core::BackendId;
 
 use super::UsmArray;
 use super::construct::address_of;
@@ -8,6 +9,8 @@ use crate::error::{Error, Result};
 use crate::interface::{
     CUDA_INTERFACE_VERSION, CudaArrayInterface, InterfaceRef, UsmArrayInterface, ValidInterface,
 };
+
+const SYCL_INTERFACE: &str = "__sycl_usm_array_interface__";
 
 impl UsmArray {
     /// An array over imported memory.
@@ -28,12 +31,7 @@ impl UsmArray {
             buffer_address: buffer.address(),
             buffer_len_bytes: buffer.len_bytes(),
         };
-        let span = valid.span();
-        let skipped_bytes = span.start_address.checked_sub(buffer.address());
-        let covered = skipped_bytes
-            .and_then(|skipped| skipped.checked_add(span.len_bytes))
-            .is_some_and(|end| end <= buffer.len_bytes());
-        if !covered {
+        if !valid.lies_within(buffer.address(), buffer.len_bytes()) {
             return Err(refused());
         }
         let origin = elements_between(buffer.address(), valid.address(), valid.dtype().itemsize_bytes())
@@ -77,8 +75,8 @@ impl UsmArray {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// Operations under way on the memory are waited for. Consumers may submit work to the queue, so from now on access to the memory waits
-    /// for the queue first ([`UsmBuffer::publish`]).
+    /// Operations under way on the memory are waited for. Consumers of CUDA memory get no queue, so all work of the queue is waited for.
+    /// Consumers may submit work to the queue, so from now on access to the memory waits for the queue first ([`UsmBuffer::publish`]).
     ///
     /// # Errors
     /// - [`Error::NotDescribed`]: elements of a narrow dtype
@@ -92,8 +90,11 @@ impl UsmArray {
     /// # Errors
     /// Those of [`interface`](Self::interface)
     pub fn interface_ref(&self) -> Result<InterfaceRef<'_>> {
-        let typestr = self.typestr_for("__sycl_usm_array_interface__")?;
+        let typestr = self.typestr_for(SYCL_INTERFACE)?;
         self.buffer.publish()?;
+        if self.is_of_cuda() {
+            self.queue().wait().map_err(usm_memory::Error::from)?;
+        }
         Ok(InterfaceRef {
             shape: self.shape(),
             dtype: self.dtype,
@@ -103,6 +104,16 @@ impl UsmArray {
             strides: (!self.is_c_contiguous()).then(|| self.strides()),
             offset: self.published_offset(),
         })
+    }
+
+    /// As [`interface_ref`](Self::interface_ref), where nothing has to be waited for. `None` where it has.
+    ///
+    /// # Errors
+    /// Those of [`interface`](Self::interface)
+    pub fn interface_at_once(&self) -> Result<Option<InterfaceRef<'_>>> {
+        self.typestr_for(SYCL_INTERFACE)?;
+        let is_quiet = self.buffer.publish_at_once() && (!self.is_of_cuda() || self.queue().is_surely_idle());
+        is_quiet.then(|| self.interface_ref()).transpose()
     }
 
     /// The entries of `__cuda_array_interface__`, or `None` for memory of other devices than CUDA's.
@@ -118,18 +129,17 @@ impl UsmArray {
         if self.device().info().backend_name != "cuda" {
             return Ok(None);
         }
-        let range = self.byte_range();
         let typestr = self.typestr_for("__cuda_array_interface__")?;
         let stream = self.queue().native_stream();
         match stream {
             Some(_) => {
                 // Published first: who writes from then on comes after the consumer's work.
                 self.buffer.publish_in_order()?;
-                self.buffer.check_unwritten(range)?;
+                self.buffer.check_unwritten(self.byte_range())?;
             }
             None => {
                 self.buffer.publish()?;
-                drop(self.buffer.read_access(range)?);
+                self.wait_for_host(false)?;
             }
         }
         let itemsize_bytes = self.dtype.itemsize_bytes();
@@ -153,6 +163,11 @@ impl UsmArray {
 }
 
 impl UsmArray {
+    /// Whether the memory is of the CUDA driver, whose interface names no queue.
+    fn is_of_cuda(&self) -> bool {
+        self.device().backend_id() == BackendId::Cuda
+    }
+
     /// The typestr of the elements, for an interface with this name.
     fn typestr_for(&self, interface: &'static str) -> Result<&'static str> {
         self.dtype.typestr().ok_or(Error::NotDescribed { interface, found: self.dtype })

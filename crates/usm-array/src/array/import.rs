@@ -8,7 +8,7 @@ use usm_memory::{UsmBuffer, pointer_info};
 
 use super::UsmArray;
 use crate::error::{Error, Result};
-use crate::interface::{CudaArrayInterface, ValidInterface};
+use crate::interface::{CudaArrayInterface, UsmArrayInterface, ValidInterface};
 
 impl UsmArray {
     /// An array over external memory that `owner` keeps alive, as its interface describes it.
@@ -91,6 +91,47 @@ impl UsmArray {
             unsafe { queue.order_after_cuda_stream(stream) }.map_err(usm_memory::Error::from)?;
         }
         Ok(array)
+    }
+
+    /// An array over memory with a result that another library has computed in the order of the queue of `beside`, which `owner` keeps
+    /// alive. It is on that queue.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use usm_array::{Dtype, UsmArray, usm_core::{Runtime, UsmKind}};
+    ///
+    /// let runtime = Runtime::global();
+    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let theirs = UsmArray::zeros(&queue, UsmKind::Device, &[3], Dtype::F32)?;
+    /// let (interface, owner) = (theirs.interface()?, Arc::new(theirs.clone()));
+    /// // SAFETY: the owner is an array over the memory, which nobody uses meanwhile.
+    /// let result = unsafe { UsmArray::adopt(interface, &theirs, runtime, owner) }?;
+    /// assert_eq!((result.address(), result.queue()), (theirs.address(), &queue));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Safety
+    /// 1. Those of [`UsmArray::import`].
+    ///
+    /// # Errors
+    /// - those of [`UsmArray::import_cuda`] for CUDA memory
+    /// - [`Error::Interface`]: entries that cannot be trusted
+    /// - those of [`UsmArray::import`]
+    pub unsafe fn adopt(
+        interface: UsmArrayInterface,
+        beside: &Self,
+        runtime: &Runtime,
+        owner: Arc<dyn Any + Send + Sync>,
+    ) -> Result<Self> {
+        let queue = beside.queue();
+        if queue.backend_id() == BackendId::Cuda {
+            let stream = queue.native_stream().map(|stream| stream as u64);
+            let interface = CudaArrayInterface::of_elements(interface, stream);
+            // SAFETY: the caller's promise 1, and 2. the queue keeps its stream.
+            return unsafe { Self::import_cuda(interface, runtime, owner) };
+        }
+        // SAFETY: the caller's promise 1.
+        unsafe { Self::import(&interface.validate()?, queue, owner) }
     }
 
     /// The same memory in the context of another backend that works on the same GPU: a SYCL runtime and the CUDA driver share its

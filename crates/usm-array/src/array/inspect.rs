@@ -158,6 +158,26 @@ impl UsmArray {
         Ok(self.buffer.wait()?)
     }
 
+    /// Waits until host code that holds no guard may read the elements, and write them too if `writes` is set: for pending work that
+    /// writes them, and before a write also for work that reads the memory. Later work is not kept away.
+    ///
+    /// ```
+    /// use usm_array::{Dtype, UsmArray, usm_core::{Runtime, UsmKind}};
+    ///
+    /// let runtime = Runtime::global();
+    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let array = UsmArray::zeros(&queue, UsmKind::Shared, &[1000], Dtype::F32)?;
+    /// array.wait_for_host(false)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// - [`Error::Memory`](crate::Error::Memory): the memory is borrowed for writing, or an operation failed
+    pub fn wait_for_host(&self, writes: bool) -> Result<()> {
+        drop(self.buffer.read_access(self.byte_range())?);
+        if writes { self.wait() } else { Ok(()) }
+    }
+
     /// The context the memory is bound to.
     #[must_use]
     pub fn context(&self) -> &Context {

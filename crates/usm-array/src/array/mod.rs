@@ -9,6 +9,7 @@
 //! | `operand.rs` | an array or one value, beside an array, and the memory of what they give |
 //! | `views/` | other arrays over the same memory, and which of them can be written |
 //! | `exchange.rs` | from and to the interface |
+//! | `syclobj.rs` | the entry `syclobj` of CUDA memory |
 //! | `publish.rs` | memory for the next operation of another library |
 //! | `import.rs` | external memory, after a look-up in the runtime |
 
@@ -20,6 +21,7 @@ mod inspect;
 mod kernel;
 mod operand;
 mod publish;
+mod syclobj;
 mod views;
 
 pub use builder::{BufferSource, UsmArrayBuilder};
@@ -27,6 +29,7 @@ pub(crate) use construct::check_bounds;
 pub(crate) use import::cuda_device_of;
 pub use operand::{ArrayOrScalar, coerced_kind};
 pub use publish::Peer;
+pub use syclobj::{cuda_syclobj, queue_of_cuda_syclobj};
 use usm_memory::UsmBuffer;
 
 use crate::dtype::Dtype;

@@ -108,7 +108,7 @@ impl UsmArray {
         let consumer = options.consumer.of_copy(self, array);
         if consumer == Consumer::Anywhere && device.device_type != DLDeviceType::CPU && !array.is_empty() {
             // Work of others, too, is complete when the consumer uses a queue of its own.
-            drop(array.buffer().read_access(array.byte_range())?);
+            array.wait_for_host(false)?;
         }
         array.hand_out(device, consumer)?;
         Ok(array.tensor(device, options.form, flags))
@@ -140,8 +140,7 @@ impl UsmArray {
     fn hand_out(&self, device: DLDevice, consumer: Consumer) -> Result<()> {
         if device.device_type == DLDeviceType::CPU {
             // A consumer on the host knows no queue: the access waits for the work of others.
-            drop(self.buffer().read_access(self.byte_range())?);
-            return Ok(());
+            return self.wait_for_host(false);
         }
         match consumer {
             Consumer::Anywhere => Ok(self.buffer().publish()?),

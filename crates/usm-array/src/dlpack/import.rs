@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use usm_memory::usm_core::{BackendId, Device, Queue, Runtime, UsmKind};
 
+use super::consumer::CudaStream;
 use super::describe::{Described, describe};
 use super::device::{device_of_memory, takes};
 use super::managed::ManagedTensor;
@@ -25,11 +26,14 @@ pub struct DlpackImport<'a> {
     pub copy: CopyMode,
     /// The runtime whose devices have the numbers.
     pub runtime: &'a Runtime,
+    /// The CUDA stream that the producer has work on the memory pending on. The queue of the array is ordered after it.
+    pub after: Option<CudaStream>,
 }
 
 impl Default for DlpackImport<'_> {
     fn default() -> Self {
-        Self { queue: None, kind: UsmKind::Device, copy: CopyMode::IfNeeded, runtime: Runtime::global() }
+        let (kind, copy) = (UsmKind::Device, CopyMode::IfNeeded);
+        Self { queue: None, kind, copy, runtime: Runtime::global(), after: None }
     }
 }
 
@@ -42,7 +46,8 @@ impl UsmArray {
     /// of the kind that the context knows `data` as, or else of `options.kind`. The array is read-only if the tensor
     /// is; a legacy tensor always is, as in NumPy ([`ManagedTensor::is_read_only`]), its copies are not.
     ///
-    /// Work that the producer has pending on the memory must be on the queue, or be complete. The deleter runs once in any case.
+    /// Work that the producer has pending on the memory must be on the queue or on the stream `options.after`, or be complete. The deleter
+    /// runs once in any case.
     ///
     /// # Safety
     /// 1. Until the deleter runs, the memory of all elements stays allocated, and all bytes between the lowest and the highest
@@ -54,7 +59,7 @@ impl UsmArray {
     /// - [`Error::Dlpack`]: a field that cannot be trusted, or a copy that is needed and not allowed
     /// - [`Error::Interface`]: a shape, strides or an address that cannot be trusted
     /// - [`Error::NotImportable`]: the memory is not USM in the default context, or not all of it
-    /// - [`Error::Memory`], [`Error::OutOfHostMemory`]: no memory for a copy, or the runtime failed
+    /// - [`Error::Memory`], [`Error::OutOfHostMemory`]: no memory for a copy, the stream is not of the device, or the runtime failed
     pub unsafe fn from_dlpack(tensor: ManagedTensor, options: &DlpackImport<'_>) -> Result<Self> {
         let fields = *tensor.tensor()?;
         let read_only = tensor.is_read_only();
@@ -86,6 +91,10 @@ impl UsmArray {
         if !takes(fields.device.device_type, array.kind()) {
             let (device_type, address) = (fields.device.device_type, valid.span().start_address);
             return Err(DlpackError::Kind { device_type, kind: array.kind(), address }.into());
+        }
+        if let Some(stream) = options.after {
+            // SAFETY: promise 1 of `order_after_cuda_stream`: DL1.
+            unsafe { source.order_after_cuda_stream(stream.handle()) }?;
         }
         if is_there && options.copy != CopyMode::Always {
             return Ok(array);

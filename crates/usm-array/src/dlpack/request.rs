@@ -8,7 +8,7 @@ use super::managed::ManagedTensor;
 use crate::abi::{DLDevice, DLDeviceType};
 use crate::array::UsmArray;
 use crate::copy::{Conversion, CopyMode};
-use crate::error::Result;
+use crate::error::{DlpackError, Result};
 
 /// Where an array of another library's memory shall be.
 #[derive(Clone, Debug)]
@@ -22,6 +22,40 @@ pub enum DlpackPlace {
 }
 
 impl DlpackPlace {
+    /// The place that a device of DLPack stands for: the memory of host code for kDLCPU, else the default queue of the
+    /// [device with the number](device_with_number).
+    ///
+    /// ```
+    /// use usm_array::dlpack::{DLDevice, DLDeviceType, DlpackPlace};
+    /// use usm_array::usm_core::Runtime;
+    ///
+    /// let (runtime, host) = (Runtime::global(), DLDevice { device_type: DLDeviceType::EXT_DEV, device_id: 0 });
+    /// assert!(matches!(DlpackPlace::of(runtime, DLDevice::CPU)?, DlpackPlace::HostCode));
+    /// let place = DlpackPlace::of(runtime, host)?;
+    /// assert_eq!(place.queue().map(|queue| queue.device()), Some(runtime.host_device()));
+    /// # Ok::<(), usm_array::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// - [`Error::Dlpack`](crate::Error::Dlpack): the runtime has no such device
+    /// - [`Error::Memory`](crate::Error::Memory): there is no queue for the device
+    pub fn of(runtime: &Runtime, device: DLDevice) -> Result<Self> {
+        match device {
+            DLDevice::CPU => Ok(Self::HostCode),
+            DLDevice { device_type: DLDeviceType::CPU, .. } => Err(DlpackError::device_id(device, 1).into()),
+            _ => Ok(Self::At(runtime.default_queue(&device_with_number(runtime, device)?)?)),
+        }
+    }
+
+    /// The kind of new memory at the place, of `default` where the place does not say.
+    #[must_use]
+    pub const fn kind(&self, default: UsmKind) -> UsmKind {
+        match self {
+            Self::HostCode => UsmKind::Host,
+            Self::Anywhere | Self::At(_) => default,
+        }
+    }
+
     /// The queue that the array shall be on.
     #[must_use]
     pub const fn queue(&self) -> Option<&Queue> {
@@ -91,8 +125,7 @@ impl<'a> DlpackRequest<'a> {
     #[must_use]
     pub fn is_ordered(&self) -> bool {
         let kind = self.producer.device_type;
-        // Pinned memory is the host's: its producers know no streams.
-        is_usm(kind) && !self.asks_for_host && kind != DLDeviceType::CUDA_HOST
+        (kind.has_streams() || kind == DLDeviceType::ONE_API) && !self.asks_for_host
     }
 
     /// The queue that the memory is used on first, before whose work the producer orders its own: that of the default context where the

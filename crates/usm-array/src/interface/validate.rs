@@ -62,6 +62,25 @@ impl ValidInterface {
     pub const fn span(&self) -> ByteSpan {
         self.span
     }
+
+    /// Whether all elements lie within `len_bytes` bytes from `start_address` on.
+    ///
+    /// ```
+    /// use usm_array::UsmArrayInterface;
+    ///
+    /// let (shape, typestr, strides) = (vec![4], "|f8".to_owned(), Some(vec![-2]));
+    /// let (address, read_only, offset, version) = (0x1000, false, 7, 1);
+    /// let found = UsmArrayInterface { shape, typestr, address, read_only, strides, offset, version };
+    /// let valid = found.validate()?;
+    /// assert!(valid.lies_within(0x1000, 64) && !valid.lies_within(0x1000, 63));
+    /// # Ok::<(), usm_array::InterfaceError>(())
+    /// ```
+    #[must_use]
+    pub fn lies_within(&self, start_address: usize, len_bytes: usize) -> bool {
+        let skipped_bytes = self.span.start_address.checked_sub(start_address);
+        let end = skipped_bytes.and_then(|skipped| skipped.checked_add(self.span.len_bytes));
+        end.is_some_and(|end| end <= len_bytes)
+    }
 }
 
 impl UsmArrayInterface {

@@ -173,6 +173,21 @@ fn exports_are_ready_for_their_consumers() {
 }
 
 #[test]
+fn an_interface_without_a_queue_is_published_after_all_work_of_the_queue() {
+    let queues = common::queues();
+    for queue in queues.iter().filter(|queue| queue.backend_id() == BackendId::Cuda) {
+        let array = UsmArray::zeros(queue, UsmKind::Device, &[1 << 24], Dtype::U8).unwrap();
+        let start = array.interface().unwrap().address as usize;
+        let start = std::ptr::with_exposed_provenance_mut(start);
+        // SAFETY: the memory is as long, and the array lives until the operation is complete.
+        let fill = |byte| unsafe { queue.memset(start, byte, array.size_bytes(), &[]) }.unwrap();
+        let events: Vec<_> = (0..4).map(fill).collect();
+        array.interface().unwrap();
+        assert!(events.iter().all(|event| event.is_complete()), "consumers get no queue to wait for");
+    }
+}
+
+#[test]
 fn the_stream_of_a_consumer_comes_after_the_memory_and_after_a_copy() {
     let queues = common::queues();
     for queue in queues.iter().filter(|queue| queue.backend_id() == BackendId::Cuda) {

@@ -7,9 +7,12 @@ use std::sync::Arc;
 
 use common::{layouts, places};
 use proptest::prelude::*;
-use usm_array::usm_core::Queue;
+use usm_array::usm_core::{BackendId, Queue, Runtime};
 use usm_array::usm_memory::UsmBuffer;
-use usm_array::{Error, InterfaceError, SliceItem, UsmArray, UsmArrayInterface, ValidInterface};
+use usm_array::{
+    Error, InterfaceError, SliceItem, UsmArray, UsmArrayInterface, ValidInterface, cuda_syclobj,
+    queue_of_cuda_syclobj,
+};
 
 /// What a consumer does: validate, borrow exactly the span, make an array that keeps the producer.
 fn import(interface: &UsmArrayInterface, queue: &Queue, producer: UsmArray) -> UsmArray {
@@ -24,6 +27,21 @@ fn import(interface: &UsmArrayInterface, queue: &Queue, producer: UsmArray) -> U
 fn normalised(interface: &ValidInterface) -> Option<Vec<i64>> {
     let strides = interface.layout().strides().iter().map(|&stride| stride as i64);
     (!interface.layout().is_c_contiguous()).then(|| strides.collect())
+}
+
+#[test]
+fn memory_of_cuda_names_its_device() {
+    let runtime = Runtime::global();
+    for queue in common::queues() {
+        let syclobj = cuda_syclobj(&queue);
+        assert_eq!(syclobj.is_some(), queue.backend_id() == BackendId::Cuda);
+        let Some(syclobj) = syclobj else { continue };
+        let found = queue_of_cuda_syclobj(runtime, &syclobj).unwrap().unwrap();
+        assert_eq!(found.device(), queue.device(), "{syclobj}");
+    }
+    for text in ["cuda:gpu:4711", "cuda:gpu:", "cuda:gpu", "gpu:0", ""] {
+        assert_eq!(queue_of_cuda_syclobj(runtime, text).unwrap(), None, "{text:?}");
+    }
 }
 
 proptest! {

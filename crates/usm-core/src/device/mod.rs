@@ -158,6 +158,26 @@ impl Device {
         Ok(self.inner.parent.get_or_init(|| parent.clone()).clone())
     }
 
+    /// The root device that this sub-device is a part of; a root device itself.
+    ///
+    /// ```
+    /// use usm_core::Runtime;
+    ///
+    /// let device = Runtime::global().host_device();
+    /// assert_eq!(&device.root()?, device);
+    /// # Ok::<(), usm_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`parent`](Self::parent).
+    pub fn root(&self) -> Result<Self> {
+        let mut root = self.clone();
+        while let Some(parent) = root.parent()? {
+            root = parent;
+        }
+        Ok(root)
+    }
+
     /// The platform that the device belongs to.
     ///
     /// # Errors

@@ -19,12 +19,19 @@ const TYPES: [(&str, DeviceType); 4] = [
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Filter {
     // At least one of the three is there.
-    backend: Option<&'static str>,
-    device_type: Option<DeviceType>,
-    number: Option<usize>,
+    pub(crate) backend: Option<&'static str>,
+    pub(crate) device_type: Option<DeviceType>,
+    pub(crate) number: Option<usize>,
 }
 
 impl Filter {
+    /// The filter of exactly this device; `None` for a device without a number, and for a backend without a name in selectors.
+    pub(crate) fn of(info: &DeviceInfo) -> Option<Self> {
+        let backend = BACKENDS.into_iter().find(|name| *name == info.backend_name)?;
+        let number = Some(info.number?);
+        Some(Self { backend: Some(backend), device_type: Some(info.device_type), number })
+    }
+
     /// Name of the backend, if the filter has one.
     #[must_use]
     pub fn backend(&self) -> Option<&'static str> {
@@ -86,12 +93,9 @@ impl FilterSelector {
         &self.filters
     }
 
-    /// The selector of exactly this device; `None` for a device without a number, and for a backend without a name in selectors.
+    /// The selector of exactly this device, where there is a [`Filter::of`] it.
     pub(crate) fn of(info: &DeviceInfo) -> Option<Self> {
-        let backend = BACKENDS.into_iter().find(|name| *name == info.backend_name)?;
-        let number = Some(info.number?);
-        let filter = Filter { backend: Some(backend), device_type: Some(info.device_type), number };
-        Some(Self { filters: vec![filter] })
+        Filter::of(info).map(|filter| Self { filters: vec![filter] })
     }
 }
 

@@ -168,6 +168,12 @@ impl Runtime {
         devices
     }
 
+    /// Position of a root device in the list of [all](Self::devices). `None` for a sub-device, and for a device of another runtime.
+    #[must_use]
+    pub fn number_of(&self, device: &Device) -> Option<usize> {
+        self.devices().iter().position(|other| other == device)
+    }
+
     /// The root devices of one backend, in the order of [`devices`](Self::devices), without a list of all.
     pub fn devices_of(&self, backend: BackendId) -> impl Iterator<Item = &Device> {
         let others = self.sycl().devices.iter().chain(&self.cuda().devices);
@@ -301,6 +307,16 @@ impl Runtime {
             return Ok(default);
         }
         context.create_queue(device, QueueProperties::IN_ORDER)
+    }
+
+    /// The queue for memory at an address in `context` without a given queue: [that](Self::queue_in) on the device of the memory. `None`
+    /// when the context does not know the address.
+    ///
+    /// # Errors
+    /// [`Error::Backend`] when the runtime cannot tell the device; those of [`queue_in`](Self::queue_in).
+    pub fn queue_for(&self, context: &Context, address: usize) -> Result<Option<Queue>> {
+        let device = context.pointer_device(address)?;
+        device.map(|device| self.queue_in(context, &device)).transpose()
     }
 
     /// The backend that external SYCL handles belong to.

@@ -81,6 +81,28 @@ impl Runtime {
         Err(self.no_device(format!("the filter selector {:?}", selector.to_string())))
     }
 
+    /// The filter that accepts exactly this root device, with or without its backend and its type. `None` for a sub-device, which no
+    /// filter accepts, and for a device of another runtime.
+    ///
+    /// ```
+    /// use usm_core::{Runtime, RuntimeOptions};
+    ///
+    /// let runtime = Runtime::new(RuntimeOptions::new().host_only());
+    /// let filter = |backend, device_type| runtime.filter_of(runtime.host_device(), backend, device_type);
+    /// assert_eq!(filter(true, true).map(|filter| filter.to_string()).as_deref(), Some("host:cpu:0"));
+    /// assert_eq!(filter(false, true).map(|filter| filter.to_string()).as_deref(), Some("cpu:0"));
+    /// ```
+    #[must_use]
+    pub fn filter_of(&self, device: &Device, with_backend: bool, with_type: bool) -> Option<Filter> {
+        let Filter { backend, device_type, .. } = Filter::of(device.info())?;
+        let (backend, device_type) = (backend.filter(|_| with_backend), device_type.filter(|_| with_type));
+        let filter = Filter { backend, device_type, number: None };
+        let devices = self.devices();
+        let number =
+            devices.iter().filter(|other| filter.suits(other.info())).position(|other| other == device)?;
+        Some(Filter { number: Some(number), ..filter })
+    }
+
     /// The preferred device of a type.
     ///
     /// # Errors

@@ -67,9 +67,7 @@ impl UsmBuffer {
     /// # Errors
     /// As [`allocate`](Self::allocate) and [`copy_from`](Self::copy_from).
     pub fn try_clone(&self) -> Result<Self> {
-        // The runtime has no allocations of no bytes.
-        let whole = Self::allocate(self.queue(), self.kind(), self.len_bytes().max(1))?;
-        let copy = whole.sub_buffer(0, self.len_bytes())?;
+        let copy = Self::allocate_or_empty(self.queue(), self.kind(), self.len_bytes())?;
         copy.copy_from(self)?;
         Ok(copy)
     }

@@ -19,6 +19,28 @@ impl UsmBuffer {
         Self::allocate_default(queue, kind, len_bytes, None)
     }
 
+    /// New memory, as [`allocate`](Self::allocate), also of no bytes: then an empty part of an allocation, since runtimes have no
+    /// allocations of no bytes.
+    ///
+    /// ```
+    /// use usm_memory::UsmBuffer;
+    /// use usm_memory::usm_core::{Runtime, UsmKind};
+    ///
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
+    /// let empty = UsmBuffer::allocate_or_empty(&queue, UsmKind::Shared, 0)?;
+    /// assert!(empty.len_bytes() == 0 && empty.address() != 0);
+    /// # Ok::<(), usm_memory::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`allocate`](Self::allocate).
+    pub fn allocate_or_empty(queue: &Queue, kind: UsmKind, len_bytes: usize) -> Result<Self> {
+        match len_bytes {
+            0 => Self::allocate(queue, kind, 1)?.sub_buffer(0, 0),
+            _ => Self::allocate(queue, kind, len_bytes),
+        }
+    }
+
     /// As [`allocate`](Self::allocate), at a multiple of `align_bytes`, a power of two.
     ///
     /// # Errors

@@ -1,6 +1,8 @@
 //! Kernels on buffers.
 
-use usm_core::{Event, ExecutionRange, Kernel, KernelArgument, Queue};
+use std::fmt;
+
+use usm_core::{Error as CoreError, Event, ExecutionRange, Kernel, KernelArgument, Queue};
 
 use crate::access::{Completion, Kept, Operand, submit_async};
 use crate::{Error, Result, UsmBuffer};
@@ -22,6 +24,16 @@ pub enum Argument {
 impl<T: Into<KernelArgument>> From<T> for Argument {
     fn from(value: T) -> Self {
         Self::Value(value.into())
+    }
+}
+
+/// `memory`, or the value.
+impl fmt::Display for Argument {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Memory { .. } => f.write_str("memory"),
+            Self::Value(value) => value.fmt(f),
+        }
     }
 }
 
@@ -72,7 +84,8 @@ impl From<&UsmBuffer> for Argument {
 /// - [`Error::NotReachable`]: memory that the queue's device does not reach.
 /// - [`Error::OutOfBounds`]: an offset behind the end of its buffer.
 /// - [`Error::BorrowConflict`]: somebody holds a guard of the memory.
-/// - [`Error::Core`]: those of [`Queue::submit_kernel`], and errors of work of others that was waited for.
+/// - [`Error::KernelRefused`]: the runtime does not run the kernel with these arguments.
+/// - [`Error::Core`]: other errors of [`Queue::submit_kernel`], and errors of work of others that was waited for.
 ///
 /// After an error the kernel was not submitted.
 pub unsafe fn submit_kernel(
@@ -103,7 +116,14 @@ pub unsafe fn submit_kernel(
     };
     // SAFETY: promise 1 of `submit_async`: The kernel uses its buffers alone (the caller's promise 2). 2. Each was found reachable. 3. Host code has slices under
     // guards alone.
-    let event = unsafe { submit_async(queue, &operands, after, launch) }?;
+    let event = unsafe { submit_async(queue, &operands, after, launch) };
+    let event = event.map_err(|error| match error {
+        Error::Core(source @ CoreError::Backend { .. }) => {
+            let arguments = arguments.iter().map(Argument::to_string).collect::<Vec<_>>().join(", ");
+            Error::KernelRefused { source: source.into(), arguments }
+        }
+        error => error,
+    })?;
     Ok(Completion::new(vec![event], Kept::NONE))
 }
 

@@ -1,7 +1,7 @@
 //! What an extension takes from the package `usm`: its runtime and its exceptions.
 
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
+use pyo3::types::{PyCapsule, PyType};
 use usm_array::usm_core::Runtime;
 
 use crate::errors::ToPyErr;
@@ -53,11 +53,14 @@ pub(crate) fn error_of_package(py: Python<'_>, error: PyErr) -> PyErr {
         return error;
     }
     let class = error.get_type(py);
-    let is_ours = class.module().is_ok_and(|module| module == "usm");
-    let theirs =
-        || py.import("usm")?.getattr(class.name()?)?.cast_into::<pyo3::types::PyType>().map_err(PyErr::from);
+    let theirs = || -> PyResult<_> {
+        let module = class.module()?;
+        let is_ours = module == "usm" || module.to_str()?.starts_with("usm.");
+        let theirs = is_ours.then(|| py.import(&module)?.getattr(class.name()?)).transpose()?;
+        Ok(theirs.map(|theirs| theirs.cast_into::<PyType>()).transpose()?)
+    };
     match theirs() {
-        Ok(theirs) if is_ours => PyErr::from_type(theirs, error.value(py).to_string()),
+        Ok(Some(theirs)) if !theirs.is(&class) => PyErr::from_type(theirs, error.value(py).to_string()),
         _ => error,
     }
 }

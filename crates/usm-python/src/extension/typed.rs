@@ -38,6 +38,16 @@ macro_rules! typed {
                 Ok(Self { array, _element: PhantomData })
             }
         }
+
+        impl<T: Element> $name<T> {
+            /// Read access of host code to the elements.
+            ///
+            /// # Errors
+            /// Those of [`UsmArray::view`] but for the dtype.
+            pub fn view(&self) -> Result<ArrayView<'_, T>> {
+                self.array.view()
+            }
+        }
     };
 }
 
@@ -50,25 +60,7 @@ typed!(
     PyTypedArrayMut over PyUsmArrayMut
 );
 
-impl<T: Element> PyTypedArray<T> {
-    /// Read access of host code to the elements.
-    ///
-    /// # Errors
-    /// Those of [`UsmArray::view`] but for the dtype.
-    pub fn view(&self) -> Result<ArrayView<'_, T>> {
-        self.array.view()
-    }
-}
-
 impl<T: Element> PyTypedArrayMut<T> {
-    /// Read access of host code to the elements.
-    ///
-    /// # Errors
-    /// Those of [`UsmArray::view`] but for the dtype.
-    pub fn view(&self) -> Result<ArrayView<'_, T>> {
-        self.array.view()
-    }
-
     /// Read and write access of host code to the elements.
     ///
     /// # Errors

@@ -1,10 +1,8 @@
 //! `__cuda_array_interface__`, version 3: dictionaries in and out.
 
-use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use pyo3::exceptions::PyValueError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
@@ -15,7 +13,7 @@ use super::keys;
 use crate::attribute;
 use crate::builtin::is_builtin;
 use crate::called;
-use crate::errors::{OrRaise, ToPyErr, type_name, wrong_type};
+use crate::errors::{OrRaise, type_name, wrong_type};
 use crate::number::{index, index_sequence, sequence};
 use crate::sycl::runtime;
 
@@ -64,20 +62,10 @@ pub(crate) fn interface_of<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<B
 
 /// An array over the memory of an object with that dictionary, after the work of its stream.
 pub(crate) fn import(object: &Bound<'_, PyAny>, dict: &Bound<'_, PyDict>) -> PyResult<UsmArray> {
-    import_as(object, parse(dict)?)
-}
-
-/// An array over the memory of an object that an interface describes.
-pub(crate) fn import_as(object: &Bound<'_, PyAny>, interface: CudaArrayInterface) -> PyResult<UsmArray> {
-    let runtime = runtime::get(object.py())?;
-    let owner: Arc<dyn Any + Send + Sync> = Arc::new(Producer::of(object));
+    let (interface, runtime) = (parse(dict)?, runtime::get(object.py())?);
     // A look-up, and an event at most, which is sooner done than the interpreter is given up.
     // SAFETY: TB1: the producer keeps the memory, and the stream is live.
-    let array = unsafe { UsmArray::import_cuda(interface, runtime, owner) };
-    array.map_err(|error| match error {
-        usm_array::Error::Interface(error) => PyValueError::new_err(error.to_string()),
-        error => error.to_py_err(),
-    })
+    unsafe { UsmArray::import_cuda(interface, runtime, Arc::new(Producer::of(object))) }.or_raise()
 }
 
 /// The entries, each read once.

@@ -4,22 +4,15 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 use usm_array::usm_core::Queue;
 use usm_array::usm_core::fork::ForkOnce;
-use usm_array::usm_memory::UsmBuffer;
-use usm_array::{Dtype, INTERFACE_VERSION, InterfaceRef, UsmArray};
+use usm_array::{Dtype, INTERFACE_VERSION, InterfaceRef, UsmArray, cuda_syclobj};
 
-use super::import::CUDA_GPU;
 use crate::errors::OrRaise;
+use crate::objects::Memory;
 use crate::sycl::queue_object;
 
 /// The dictionary of an array: what [`UsmArray::interface_ref`] says.
-///
-/// The interpreter is kept, except while work on memory that only devices reach is waited for.
 pub(crate) fn array<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyDict>> {
-    if !array.is_host_reachable() {
-        // What is under way may need the interpreter to complete.
-        py.detach(|| array.wait()).or_raise()?;
-    }
-    let found = array.interface_ref().or_raise()?;
+    let found = published(py, array)?;
     let dict = entries(py, &found, array.queue())?;
     if let Some(strides) = found.strides {
         dict.set_item(intern!(py, "strides"), PyTuple::new(py, strides)?)?;
@@ -29,16 +22,17 @@ pub(crate) fn array<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'p
 }
 
 /// The dictionary of a memory object: one axis of bytes, and no offset.
-pub(crate) fn memory<'py>(py: Python<'py>, buffer: &UsmBuffer) -> PyResult<Bound<'py, PyDict>> {
-    if !buffer.is_host_reachable() {
-        py.detach(|| buffer.wait()).or_raise()?;
+pub(crate) fn memory<'py>(py: Python<'py>, memory: &Memory) -> PyResult<Bound<'py, PyDict>> {
+    let array = memory.as_bytes_array()?;
+    entries(py, &published(py, &array)?, array.queue())
+}
+
+fn published<'a>(py: Python<'_>, array: &'a UsmArray) -> PyResult<InterfaceRef<'a>> {
+    match array.interface_at_once().or_raise()? {
+        Some(found) => Ok(found),
+        // What is under way may need the interpreter to complete.
+        None => py.detach(|| array.interface_ref()).or_raise(),
     }
-    buffer.publish().or_raise()?;
-    let (address, read_only) = (buffer.address(), !buffer.is_writable());
-    let shape = &[buffer.len_bytes()];
-    let (dtype, typestr) = (Dtype::U8, "|u1");
-    let bytes = InterfaceRef { shape, dtype, typestr, address, read_only, strides: None, offset: 0 };
-    entries(py, &bytes, buffer.queue())
 }
 
 /// The entries of both.
@@ -47,14 +41,8 @@ fn entries<'py>(py: Python<'py>, found: &InterfaceRef<'_>, queue: &Queue) -> PyR
     dict.set_item(intern!(py, "data"), (found.address, found.read_only))?;
     dict.set_item(intern!(py, "shape"), PyTuple::new(py, found.shape)?)?;
     dict.set_item(intern!(py, "typestr"), typestr(py, found))?;
-    match queue.device().info().cuda_ordinal {
-        // There is no object of SYCL. A SYCL runtime numbers the devices of CUDA like the driver.
-        Some(ordinal) => {
-            if !queue.is_surely_idle() {
-                py.detach(|| queue.wait()).or_raise()?;
-            }
-            dict.set_item(intern!(py, "syclobj"), format!("{CUDA_GPU}{ordinal}"))?;
-        }
+    match cuda_syclobj(queue) {
+        Some(text) => dict.set_item(intern!(py, "syclobj"), text)?,
         None => dict.set_item(intern!(py, "syclobj"), queue_object(py, queue)?)?,
     }
     Ok(dict)

@@ -1,23 +1,21 @@
 //! From any object with the interface to an array over its memory.
 
-use std::any::Any;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
-use usm_array::dlpack::{DLDevice, DLDeviceType, device_with_number};
 use usm_array::usm_core::Queue;
 use usm_array::usm_memory::{Ownership, UsmBuffer};
-use usm_array::{UsmArray, UsmArrayInterface, ValidInterface};
+use usm_array::{UsmArray, UsmArrayInterface, ValidInterface, queue_of_cuda_syclobj};
 
 use super::keys;
 use crate::attribute;
 use crate::buffer_import::HostBuffer;
 use crate::builtin::is_builtin;
 use crate::called;
-use crate::errors::{OrRaise, ToPyErr, in_place_of, type_name};
+use crate::errors::{OrRaise, in_place_of, type_name};
 use crate::held::Kept;
 use crate::imported;
 use crate::objects::{Memory, UsmNdarray};
@@ -38,14 +36,6 @@ impl Producer {
     pub(crate) fn of(object: &Bound<'_, PyAny>) -> Self {
         Self { object: Kept::of(object), _buffer: None }
     }
-}
-
-/// An array over the memory of any object with `__sycl_usm_array_interface__`, without a copy.
-///
-/// # Errors
-/// `TypeError` or `ValueError` that starts with the key that is wrong. Nothing is kept then, and the producer is as it was.
-pub fn import_array(object: &Bound<'_, PyAny>) -> PyResult<UsmArray> {
-    array_of(object).map(Found::into_array)
 }
 
 /// The array of an object: its own, or one that was made of its interface.
@@ -81,7 +71,9 @@ impl Found<'_> {
     }
 }
 
-/// As [`import_array`], without a clone of what is an array already.
+/// The array that an object is, or one over the memory of an object with `__sycl_usm_array_interface__`, without a copy.
+///
+/// The errors are `TypeError` or `ValueError` that starts with the key that is wrong. Nothing is kept then, and the producer is as it was.
 pub(crate) fn array_of<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<Found<'a>> {
     array_if_usm(object)?.ok_or_else(|| PyTypeError::new_err(no_usm(object)))
 }
@@ -106,9 +98,6 @@ pub(crate) fn array_if_usm<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<Option<
 }
 
 pub(crate) const INTERFACE: &str = "__sycl_usm_array_interface__";
-
-/// Filter strings of CUDA devices before the number.
-pub(super) const CUDA_GPU: &str = "cuda:gpu:";
 
 /// The object's interface, or `None` when it has none.
 fn interface_of<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyDict>>> {
@@ -136,7 +125,7 @@ fn import_dict(object: &Bound<'_, PyAny>, dict: &Bound<'_, PyDict>) -> PyResult<
     if entries.interface.read_only && is_dpctl_memory(object)? {
         entries.interface.read_only = false;
     }
-    let valid = entries.interface.validate().map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let valid = entries.interface.validate().map_err(usm_array::Error::from).or_raise()?;
     if let Some(buffer) = &buffer {
         check_span(&valid, buffer)?;
     }
@@ -147,40 +136,17 @@ fn import_dict(object: &Bound<'_, PyAny>, dict: &Bound<'_, PyDict>) -> PyResult<
     };
     let queue = queue_for(py, place, start)?
         .ok_or_else(|| value_error!("data: {start:#x} is not USM of the context that syclobj names"))?;
-    import_valid(&valid, &queue, Producer { object: Kept::of(object), _buffer: buffer })
-}
-
-/// An array over memory that an object keeps, in the context of a queue.
-pub(crate) fn import_on(
-    queue: &Queue,
-    object: &Bound<'_, PyAny>,
-    interface: &UsmArrayInterface,
-) -> PyResult<Box<UsmArray>> {
-    let valid = interface.validate().map_err(|error| PyValueError::new_err(error.to_string()))?;
-    import_valid(&valid, queue, Producer::of(object))
-}
-
-fn import_valid(valid: &ValidInterface, queue: &Queue, producer: Producer) -> PyResult<Box<UsmArray>> {
-    let owner: Arc<dyn Any + Send + Sync> = Arc::new(producer);
+    let producer = Producer { object: Kept::of(object), _buffer: buffer };
     // SAFETY: TB1: the producer keeps the memory as long as it lives, and nobody can check the rest.
-    unsafe { UsmArray::import(valid, queue, owner) }.map(Box::new).map_err(|error| error.to_py_err())
+    unsafe { UsmArray::import(&valid, &queue, Arc::new(producer)) }.map(Box::new).or_raise()
 }
 
-/// The default queue of the CUDA driver's device that a filter string names by the driver's number, as exports of CUDA memory do.
+/// The default queue of the CUDA device that exports of CUDA memory name.
 fn cuda_queue(syclobj: &Bound<'_, PyAny>) -> PyResult<Option<Queue>> {
     let Ok(text) = syclobj.cast::<PyString>() else { return Ok(None) };
     // What is no text is no device either, as the other look-up tells.
     let Ok(text) = text.to_str() else { return Ok(None) };
-    let Some(device_id) = text.strip_prefix(CUDA_GPU).and_then(|number| number.parse().ok()) else {
-        return Ok(None);
-    };
-    let runtime = runtime::get(syclobj.py())?;
-    let number = DLDevice { device_type: DLDeviceType::CUDA, device_id };
-    device_with_number(runtime, number)
-        .ok()
-        .map(|device| runtime.default_queue(&device))
-        .transpose()
-        .or_raise()
+    queue_of_cuda_syclobj(runtime::get(syclobj.py())?, text).or_raise()
 }
 
 /// Without an entry `data` the memory is that of the object's buffer.
@@ -199,9 +165,7 @@ fn address_from_buffer(object: &Bound<'_, PyAny>, interface: &mut UsmArrayInterf
 
 /// The elements must lie within the buffer that stands for `data`.
 fn check_span(valid: &ValidInterface, buffer: &HostBuffer) -> PyResult<()> {
-    let (span, start) = (valid.span(), buffer.address());
-    let inside = span.start_address.checked_sub(start).and_then(|skip| skip.checked_add(span.len_bytes));
-    if buffer.is_c_contiguous() && inside.is_some_and(|end| end <= buffer.len_bytes()) {
+    if buffer.is_c_contiguous() && valid.lies_within(buffer.address(), buffer.len_bytes()) {
         return Ok(());
     }
     Err(value_error!(

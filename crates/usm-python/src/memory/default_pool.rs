@@ -5,7 +5,7 @@ use pyo3::types::PyDict;
 use usm_array::usm_memory::MemoryResource;
 use usm_array::usm_memory::resource::{process_pool, use_process_pool};
 
-use super::pool::close_lost_pools;
+use super::pool::{close_lost_pools, entries};
 
 /// use_default_pool(enabled)
 ///
@@ -56,12 +56,5 @@ pub(crate) fn trim_default_pool(py: Python<'_>) -> usize {
 /// ['current_bytes', 'idle_bytes', 'peak_bytes', 'reused_count', 'slab_bytes']
 #[pyfunction]
 pub(crate) fn default_pool_stats(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
-    let found = py.detach(|| process_pool().statistics());
-    let dict = PyDict::new(py);
-    dict.set_item("current_bytes", found.used_bytes)?;
-    dict.set_item("peak_bytes", found.peak_bytes)?;
-    dict.set_item("slab_bytes", found.slab_bytes)?;
-    dict.set_item("idle_bytes", found.idle_bytes)?;
-    dict.set_item("reused_count", found.reused_count)?;
-    Ok(dict)
+    entries(py, &py.detach(|| process_pool().statistics()))
 }

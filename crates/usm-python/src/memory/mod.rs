@@ -132,7 +132,7 @@ impl Memory {
     /// The dictionary by which other SYCL libraries use this memory without a copy.
     #[getter]
     fn __sycl_usm_array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        export::memory(py, &self.buffer)
+        export::memory(py, self)
     }
 
     /// The dictionary by which CUDA libraries use this memory without a copy. AttributeError for memory of other devices.

@@ -1,6 +1,5 @@
 //! Memory objects as pickles, which keep their kind, device and content.
 
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use usm_array::usm_core::Device;
@@ -80,13 +79,10 @@ pub(crate) fn from_pickle<'py>(
     let queue = pickled_queue(device, "memory.tobytes()")?;
     let bytes = HostBytes::readable("data", data)?;
     if let Some(nbytes) = nbytes.filter(|&nbytes| nbytes != bytes.len()) {
-        let message = format!("data: found {} bytes, allowed are {nbytes}", bytes.len());
-        return Err(PyValueError::new_err(message));
+        return Err(value_error!("data: found {} bytes, allowed are {nbytes}", bytes.len()));
     }
-    // There are no allocations of no bytes.
-    let whole = py.detach(|| UsmBuffer::allocate(&queue, kind, bytes.len().max(1))).or_raise()?;
-    let buffer = whole.sub_buffer(0, bytes.len()).or_raise()?;
     let len_bytes = bytes.len();
+    let buffer = py.detach(|| UsmBuffer::allocate_or_empty(&queue, kind, len_bytes)).or_raise()?;
     bytes.copy_to_buffer(py, &buffer, len_bytes)?;
     wrap(py, if readonly { buffer.read_only() } else { buffer })
 }

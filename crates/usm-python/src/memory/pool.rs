@@ -8,7 +8,7 @@ use pyo3::types::PyDict;
 use usm_array::usm_core::Device;
 use usm_array::usm_memory::MemoryResource;
 use usm_array::usm_memory::resource::{
-    DefaultScope, DirectResource, LimitingResource, PoolOptions, PoolResource,
+    DefaultScope, DirectResource, PoolOptions, PoolResource, PoolStatistics,
 };
 
 use crate::sycl::{queue_argument, runtime};
@@ -103,17 +103,12 @@ impl MemoryPool {
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let pool = self.pool()?;
         let seen = py.detach(|| pool.statistics());
-        let dict = PyDict::new(py);
-        dict.set_item("current_bytes", seen.used_bytes)?;
-        dict.set_item("peak_bytes", seen.peak_bytes)?;
+        let dict = entries(py, &seen)?;
         dict.set_item("total_bytes", seen.total_bytes)?;
         dict.set_item("current_count", seen.used_count)?;
         dict.set_item("peak_count", seen.peak_count)?;
         dict.set_item("total_count", seen.total_count)?;
         dict.set_item("failed_count", seen.failed_count)?;
-        dict.set_item("slab_bytes", seen.slab_bytes)?;
-        dict.set_item("idle_bytes", seen.idle_bytes)?;
-        dict.set_item("reused_count", seen.reused_count)?;
         Ok(dict)
     }
 
@@ -226,19 +221,29 @@ pub(crate) fn use_pool(
         Some(device) => vec![queue_argument(py, "device", Some(device))?.device().clone()],
         None => runtime::devices(py)?,
     };
-    let mut upstream: Arc<dyn MemoryResource> = Arc::new(DirectResource);
-    if let Some(limit_bytes) = limit_bytes {
-        upstream = Arc::new(LimitingResource::new(upstream, limit_bytes));
-    }
     let mut options = PoolOptions::new();
     if let Some(bytes) = max_retained_bytes {
         options = options.max_retained_bytes(bytes);
     }
-    let pool = Arc::new(PoolResource::new(upstream, options));
+    if let Some(bytes) = limit_bytes {
+        options = options.limit_bytes(bytes);
+    }
+    let pool = Arc::new(PoolResource::new(Arc::new(DirectResource), options));
     let scope = DefaultScope::enter(&devices, Arc::clone(&pool) as Arc<dyn MemoryResource>);
     let shared = Arc::new(Shared { devices, open: Mutex::new(Some(OpenPool { _scope: scope, pool })) });
     pools().push(Arc::clone(&shared));
     Ok(MemoryPool { shared })
+}
+
+/// The numbers that every pool tells.
+pub(super) fn entries<'py>(py: Python<'py>, seen: &PoolStatistics) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("current_bytes", seen.used_bytes)?;
+    dict.set_item("peak_bytes", seen.peak_bytes)?;
+    dict.set_item("slab_bytes", seen.slab_bytes)?;
+    dict.set_item("idle_bytes", seen.idle_bytes)?;
+    dict.set_item("reused_count", seen.reused_count)?;
+    Ok(dict)
 }
 
 /// current_pool(device=None)

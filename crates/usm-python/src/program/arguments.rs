@@ -67,12 +67,3 @@ fn of_number(number: &HostNumber) -> Option<KernelArgument> {
         _ => None,
     }
 }
-
-/// The arguments of a refused kernel, for a message.
-pub(crate) fn described(arguments: &[Argument]) -> String {
-    let one = |argument: &Argument| match argument {
-        Argument::Memory { .. } => "memory".to_owned(),
-        Argument::Value(value) => value.to_string(),
-    };
-    arguments.iter().map(one).collect::<Vec<_>>().join(", ")
-}

@@ -9,7 +9,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use usm_array::usm_core::{Kernel, KernelBundle, Nvrtc, Queue, Result};
 
-pub(crate) use self::arguments::{argument, described};
+pub(crate) use self::arguments::argument;
 pub(crate) use self::local::{LocalAccessor, WorkGroupMemory};
 use crate::errors::{OrRaise, SyclProgramCompilationError, in_place_of, wrong_type};
 use crate::sycl::queue_of;

@@ -1,13 +1,13 @@
 //! Kernels on a queue: from Python's arguments to operations under way.
 
 use pyo3::prelude::*;
-use usm_array::usm_core::{Error as CoreError, Event, ExecutionRange, NdRange, Queue, Range};
-use usm_array::usm_memory::{self, Argument, Error, flight, submit_kernel};
+use usm_array::usm_core::{Event, ExecutionRange, NdRange, Queue, Range};
+use usm_array::usm_memory::{Argument, flight, submit_kernel};
 
 use super::operations::asked_events;
-use crate::errors::{OrRaise, SyclKernelSubmitError, ToPyErr, wrong_type};
+use crate::errors::{OrRaise, wrong_type};
 use crate::number::{index_sequence, sequence};
-use crate::program::{SyclKernel, argument, described};
+use crate::program::{SyclKernel, argument};
 use crate::sycl::event::SyclEvent;
 
 /// What a kernel runs over: all work-items, and those of a work-group.
@@ -34,8 +34,7 @@ pub(super) fn submit(
     // SAFETY: TB2. The number of arguments and the memory are checked, on CUDA sizes of numbers, too. The rest of it, and 2, are up to the
     // Python program, as SECURITY.md says.
     let start = |after: &[Event]| unsafe { submit_kernel(queue, kernel, &arguments, range, after) };
-    let launched = py.detach(|| flight::launch(queue, after, start));
-    launched.map(SyclEvent::of_steps).map_err(|error| refused(&error, &arguments))
+    py.detach(|| flight::launch(queue, after, start)).map(SyclEvent::of_steps).or_raise()
 }
 
 fn execution_range(global: &Bound<'_, PyAny>, local: Option<&Bound<'_, PyAny>>) -> PyResult<ExecutionRange> {
@@ -45,15 +44,4 @@ fn execution_range(global: &Bound<'_, PyAny>, local: Option<&Bound<'_, PyAny>>) 
         None => global.into(),
         Some(local) => NdRange::new(global, range("lS", local)?).into(),
     })
-}
-
-/// SYCL runtimes refuse without a reason.
-fn refused(error: &usm_memory::Error, arguments: &[Argument]) -> PyErr {
-    match error {
-        Error::Core(CoreError::Backend { .. }) => SyclKernelSubmitError::new_err(format!(
-            "{error} without a reason, usually for a number of another size than the kernel declares; found {}",
-            described(arguments)
-        )),
-        _ => error.to_py_err(),
-    }
 }

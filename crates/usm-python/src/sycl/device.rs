@@ -28,15 +28,6 @@ pub(crate) fn _strict_device(device: &Bound<'_, PyAny>) -> PyResult<SyclDevice> 
     Ok(SyclDevice::from_device(device.strict().or_raise()?))
 }
 
-/// The device, or for a sub-device the root device that it is a part of.
-pub(crate) fn root(device: &Device) -> PyResult<Device> {
-    let mut root = device.clone();
-    while let Some(parent) = root.parent().or_raise()? {
-        root = parent;
-    }
-    Ok(root)
-}
-
 fn peer_argument(py: Python<'_>, peer: &Bound<'_, PyAny>) -> PyResult<Device> {
     let wrong = || wrong_type("peer", peer, "is a SyclDevice");
     if peer.is_instance_of::<PyString>() { Err(wrong()) } else { device_of(py, peer)?.ok_or_else(wrong) }
@@ -233,33 +224,20 @@ class_of_facts! {
             include_backend: bool,
             include_device_type: bool,
         ) -> PyResult<String> {
-            if self.device.filter_selector().is_none() {
+            let runtime = runtime::get(py)?;
+            let filter = py.detach(|| runtime.filter_of(&self.device, include_backend, include_device_type));
+            filter.map(|filter| filter.to_string()).ok_or_else(|| {
                 let found = self.device.filter_string();
-                return Err(value_error!("found a {found}; only a root device has a filter string"));
-            }
-            let info = self.device.info();
-            if include_backend && include_device_type {
-                return Ok(info.filter_string());
-            }
-            let ty = info.device_type.to_string();
-            let suits = |other: &&Device| {
-                let other = other.info();
-                (!include_backend || other.backend_name == info.backend_name)
-                    && (!include_device_type || other.device_type == info.device_type)
-            };
-            let devices = runtime::devices(py)?;
-            let number = devices.iter().filter(suits).position(|other| *other == self.device);
-            let number = number.map(|number| number.to_string());
-            let parts = [include_backend.then_some(info.backend_name), include_device_type.then_some(&ty), number.as_deref()];
-            Ok(parts.into_iter().flatten().collect::<Vec<_>>().join(":"))
+                value_error!("found a {found}; only a root device has a filter string")
+            })
         }
 
         /// Position of the device, or of the root device that it is a part of, in the list that get_devices() returns.
         ///
         /// Raises ValueError for a device that is not in it.
         fn get_device_id(&self, py: Python<'_>) -> PyResult<usize> {
-            let root = root(&self.device)?;
-            let found = runtime::devices(py)?.iter().position(|other| *other == root);
+            let (root, runtime) = (self.device.root().or_raise()?, runtime::get(py)?);
+            let found = py.detach(|| runtime.number_of(&root));
             found.ok_or_else(|| PyValueError::new_err("the device is not in the list of devices"))
         }
 
@@ -272,7 +250,7 @@ class_of_facts! {
 
         /// The root device that this sub-device is a part of; a root device itself.
         fn get_unpartitioned_parent_device<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-            dpctl::device_object(py, &root(&self.device)?)
+            dpctl::device_object(py, &self.device.root().or_raise()?)
         }
 
         /// create_sub_devices(*, partition)

@@ -3,7 +3,6 @@
 //! Three classes of objects stand for a queue: ours, dpctl's, and the joint class, which is a subclass of dpctl's with an object of
 //! ours inside (`usm._dpctl`). A program gets its own objects back: a queue keeps the object of dpctl that it came from.
 
-use std::ptr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
@@ -372,7 +371,7 @@ fn remember(theirs: &Bound<'_, PyAny>, ours: &Queue) {
     let pair = Pair { theirs: theirs.clone().unbind(), ours: ours.clone() };
     let mut pairs = lock(&PAIRS);
     // Another thread may have been here meanwhile.
-    if pairs.iter().any(|other| ptr::eq(other.theirs.as_ptr(), pair.theirs.as_ptr())) {
+    if pairs.iter().any(|other| other.theirs.is(theirs)) {
         drop(pairs);
         return;
     }

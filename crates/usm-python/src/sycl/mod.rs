@@ -25,13 +25,13 @@ pub(crate) mod resolve;
 pub(crate) mod runtime;
 
 pub(crate) use capsule::QueueOrContext;
-pub use classes::{SyclContext, SyclDevice, SyclPlatform, SyclQueue};
-pub(crate) use device::{_strict_device, root};
+pub(crate) use classes::{SyclContext, SyclDevice, SyclPlatform, SyclQueue};
+pub(crate) use device::_strict_device;
 pub(crate) use dpctl::{
     device_object, own_device, plain_device_object, queue_context, queue_device, queue_object,
 };
 pub(crate) use enums::Selection;
-pub use event::SyclEvent;
+pub(crate) use event::SyclEvent;
 pub(crate) use listing::{platform as describe_platform, print, verbosity};
 pub(crate) use resolve::{
     Target, cached_queue, device_objects, pickled_queue, queue_argument, queue_for, queue_of,

@@ -7,10 +7,7 @@ use usm_array::usm_core::{Context, Device, FilterSelector, Queue};
 use super::capsule::{self, QueueOrContext};
 use super::dpctl;
 use super::runtime;
-use crate::errors::{
-    OrRaise, OrValueError, SyclContextCreationError, SyclDeviceCreationError, in_place_of, type_name,
-    wrong_type,
-};
+use crate::errors::{OrRaise, OrValueError, SyclDeviceCreationError, in_place_of, type_name, wrong_type};
 
 /// The meaning of an argument that selects a device, a context or a queue.
 pub(crate) enum Target {
@@ -37,12 +34,13 @@ impl Target {
 ///
 /// `None` when the context does not know the address.
 pub(crate) fn queue_for(py: Python<'_>, place: QueueOrContext, address: usize) -> PyResult<Option<Queue>> {
-    let context = match place {
-        QueueOrContext::Queue(queue) => return Ok(Some(queue)),
-        QueueOrContext::Context(context) => context,
-    };
-    let Some(device) = context.pointer_device(address).or_raise()? else { return Ok(None) };
-    runtime::queue_in(py, &context, &device).map(Some)
+    match place {
+        QueueOrContext::Queue(queue) => Ok(Some(queue)),
+        QueueOrContext::Context(context) => {
+            let runtime = runtime::get(py)?;
+            py.detach(|| runtime.queue_for(&context, address)).or_raise()
+        }
+    }
 }
 
 /// The context or queue that an object stands for: each form of the protocol's `syclobj`, and our own classes.
@@ -183,8 +181,7 @@ pub(crate) fn cached_queue(key: &Bound<'_, PyAny>) -> PyResult<Queue> {
 
 /// The first device of a context.
 pub(crate) fn first_device(context: &Context) -> PyResult<Device> {
-    let devices = context.devices().or_raise()?;
-    devices.into_iter().next().ok_or_else(|| SyclContextCreationError::new_err("the context has no device"))
+    context.first_device().or_raise()
 }
 
 /// The default queue of the device that a pickle names; `instead` is what can be pickled for any machine.

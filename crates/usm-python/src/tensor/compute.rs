@@ -1,13 +1,14 @@
 //! What the providers of arithmetic, which are Python code in `usm.compute`, need of arrays: where to compute, memory for results, and
 //! the memory of operands for other libraries.
 
+use std::sync::Arc;
+
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyString, PyTuple};
-use usm_array::usm_core::BackendId;
 use usm_array::{
-    Axes, Conversion, CudaArrayInterface, DefaultDtypes, INTERFACE_VERSION, OperandMemory, Peer, Reach,
-    ResultPlace, UsmArray, UsmArrayInterface,
+    Axes, Conversion, DefaultDtypes, INTERFACE_VERSION, OperandMemory, Peer, Reach, ResultPlace, UsmArray,
+    UsmArrayInterface,
 };
 
 use super::exchange::is_numpy;
@@ -15,11 +16,11 @@ use super::operand::{NumberOrArray, same_queue};
 use super::ufunc::of_number;
 use super::{arguments, construct, numbers, peer};
 use crate::errors::{OrRaise, type_name};
-use crate::interface::cuda::import_as;
-use crate::interface::import::{array_if_usm, import_on, no_usm};
+use crate::interface::import::{Producer, array_if_usm, no_usm};
 use crate::memory;
 use crate::number::index_sequence;
 use crate::objects::UsmNdarray;
+use crate::sycl::runtime;
 
 /// The end of the word for arrays of narrow floating-point numbers.
 const NARROW: &str = "-narrow";
@@ -264,10 +265,7 @@ pub(crate) fn publish<'py>(array: &Bound<'py, UsmNdarray>) -> PyResult<Option<Bo
 #[pyfunction]
 #[pyo3(name = "_cuda_stream")]
 pub(crate) fn cuda_stream(array: &Bound<'_, UsmNdarray>) -> PyResult<(usize, i32)> {
-    stream_of(array.get().array())
-}
-
-fn stream_of(array: &UsmArray) -> PyResult<(usize, i32)> {
+    let array = array.get().array();
     let ordinal = array.device().info().cuda_ordinal;
     match (array.queue().native_stream(), ordinal) {
         (Some(stream), Some(ordinal)) => Ok((stream, ordinal)),
@@ -290,7 +288,7 @@ fn stream_of(array: &UsmArray) -> PyResult<(usize, i32)> {
 /// >>> _adopt(object(), 0, (2,), None, "<f4", ut.zeros(2, device="host"))
 /// Traceback (most recent call last):
 ///     ...
-/// ValueError: array: found an array of host:cpu:0, allowed are those of CUDA and SYCL devices
+/// ValueError: data: found address 0, allowed is a USM pointer, also for an empty array
 #[pyfunction]
 #[pyo3(name = "_adopt")]
 pub(crate) fn adopt(
@@ -306,19 +304,9 @@ pub(crate) fn adopt(
     let strides: Option<Vec<i64>> = strides.map(|strides| index_sequence("strides", strides)).transpose()?;
     let (read_only, offset, version) = (false, 0, INTERFACE_VERSION);
     let interface = UsmArrayInterface { shape, typestr, address, read_only, strides, offset, version };
-    let array = match beside.device().backend_id() {
-        BackendId::Cuda => {
-            let (stream, _) = stream_of(beside)?;
-            Box::new(import_as(theirs, CudaArrayInterface::of_elements(interface, Some(stream as u64)))?)
-        }
-        BackendId::Sycl => import_on(beside.queue(), theirs, &interface)?,
-        _ => {
-            return Err(value_error!(
-                "array: found an array of {}, allowed are those of CUDA and SYCL devices",
-                beside.device().filter_string()
-            ));
-        }
-    };
+    let (runtime, owner) = (runtime::get(theirs.py())?, Arc::new(Producer::of(theirs)));
+    // SAFETY: TB1: the library's array keeps the memory.
+    let array = unsafe { UsmArray::adopt(interface, beside, runtime, owner) }.or_raise()?;
     let array = UsmNdarray::from_array(array);
     array.attributes().provide(theirs.clone());
     Ok(array)

@@ -12,6 +12,7 @@ use usm_array::{Axes, DefaultDtypes, Dtype, Order, ResultPlace, UsmArray, produc
 use super::{arguments, construct, dtype};
 use crate::buffer_export;
 use crate::called;
+use crate::errors::OrRaise;
 use crate::imported;
 use crate::new_numpy;
 use crate::objects::UsmNdarray;
@@ -59,7 +60,7 @@ pub(crate) fn numpy_view<'py>(
     if !ours.is_host_accessible() && !ours.is_host_reachable() {
         return Err(PyValueError::new_err("array: found device memory that host code does not reach"));
     }
-    buffer_export::ready(ours, is_written)?;
+    ours.wait_for_host(is_written).or_raise()?;
     if let Some(view) = new_numpy::view(array.as_any(), ours)? {
         return Ok(view);
     }

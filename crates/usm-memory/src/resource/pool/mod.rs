@@ -27,7 +27,7 @@ pub use self::options::{PoolOptions, PoolStatistics};
 use self::size_class::SizeClass;
 use self::state::Request;
 use super::out_of_memory::after_refusal;
-use super::{AllocationRequest, MemoryResource};
+use super::{AllocationRequest, LimitingResource, MemoryResource};
 use crate::snapshot::{self, PooledMemory, Tag, TagId};
 use crate::tracker::capture;
 use crate::usage::Usage;
@@ -85,9 +85,13 @@ pub struct PoolResource {
 }
 
 impl PoolResource {
-    /// A pool without memory, which takes it from `upstream`.
+    /// A pool without memory, which takes it from `upstream`, up to the limit of the options.
     #[must_use]
     pub fn new(upstream: Arc<dyn MemoryResource>, options: PoolOptions) -> Self {
+        let upstream = match options.limit_bytes {
+            Some(bytes) => Arc::new(LimitingResource::new(upstream, bytes)) as Arc<dyn MemoryResource>,
+            None => upstream,
+        };
         let inner = PoolInner::new(options.max_retained_bytes);
         let pooled: Weak<PoolInner> = Arc::downgrade(&inner);
         snapshot::add_pool(pooled as Weak<dyn PooledMemory>);

@@ -5,12 +5,13 @@
 #[must_use]
 pub struct PoolOptions {
     pub(super) max_retained_bytes: usize,
+    pub(super) limit_bytes: Option<usize>,
 }
 
 impl PoolOptions {
-    /// Keep up to 256 MiB for later use.
+    /// Keep up to 256 MiB for later use, without a limit.
     pub fn new() -> Self {
-        Self { max_retained_bytes: 256 * 1024 * 1024 }
+        Self { max_retained_bytes: 256 * 1024 * 1024, limit_bytes: None }
     }
 
     /// Bytes of slabs without a buffer that are kept for later use, for each context, device and kind. What comes back beyond
@@ -18,6 +19,29 @@ impl PoolOptions {
     /// sixteenth of this beside it, at most 16 MiB, and nothing of slabs larger than that.
     pub fn max_retained_bytes(mut self, bytes: usize) -> Self {
         self.max_retained_bytes = bytes;
+        self
+    }
+
+    /// Bytes that the pool takes from its upstream resource at most, over all devices and kinds, as through a
+    /// [`LimitingResource`](crate::resource::LimitingResource).
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use usm_memory::resource::{DirectResource, PoolOptions, PoolResource};
+    /// use usm_memory::usm_core::{Runtime, UsmKind};
+    /// use usm_memory::{Error, UsmBuffer};
+    ///
+    /// # let runtime = Runtime::global();
+    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// let pool = PoolResource::new(Arc::new(DirectResource), PoolOptions::new().limit_bytes(1000));
+    /// let small = UsmBuffer::allocate_in(&pool, &queue, UsmKind::Shared, 600)?;
+    /// let refused = UsmBuffer::allocate_in(&pool, &queue, UsmKind::Shared, 600);
+    /// assert!(matches!(refused, Err(Error::OutOfMemory { .. })));
+    /// # drop(small);
+    /// # Ok::<(), usm_memory::Error>(())
+    /// ```
+    pub fn limit_bytes(mut self, bytes: usize) -> Self {
+        self.limit_bytes = Some(bytes);
         self
     }
 }

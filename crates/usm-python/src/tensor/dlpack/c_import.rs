@@ -6,8 +6,8 @@ use std::ptr::{self, NonNull};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use usm_array::dlpack::{
-    DLDataTypeCode, DLDevice, DLDeviceType, DLPackExchangeAPI, DLPackExchangeAPIHeader, ManagedTensor,
-    RawTensor, VERSION,
+    CudaStream, DLDataTypeCode, DLDevice, DLDeviceType, DLPackExchangeAPI, DLPackExchangeAPIHeader,
+    ManagedTensor, RawTensor, VERSION,
 };
 
 use crate::attribute;
@@ -25,7 +25,7 @@ pub(super) struct Exchange {
 /// A tensor, and the stream that work on its memory may be pending on.
 pub(super) struct Exported {
     pub(super) tensor: ManagedTensor,
-    pub(super) stream: Option<usize>,
+    pub(super) stream: Option<CudaStream>,
 }
 
 impl Exchange {
@@ -100,13 +100,14 @@ impl Exchange {
         {
             return Ok(None);
         }
-        if matches!(device_type, DLDeviceType::CPU | DLDeviceType::CUDA_HOST) {
+        if !device_type.has_streams() {
             return Ok(Some(Exported { tensor, stream: None }));
         }
         let mut stream = ptr::null_mut();
         // SAFETY: T1; a pointer to be written; the interpreter is attached.
         match unsafe { stream_of(device_type, device_id, &raw mut stream) } {
-            0 => Ok(Some(Exported { tensor, stream: Some(stream.addr()) })),
+            // SAFETY: TB1: the stream of the producer is live.
+            0 => Ok(Some(Exported { tensor, stream: Some(unsafe { CudaStream::new(stream.addr()) }) })),
             _ => Err(PyErr::fetch(object.py())),
         }
     }

@@ -9,7 +9,7 @@ use usm_array::dlpack::{DLDevice, DLDeviceType, device_with_number, number_of_de
 use crate::errors::{OrRaise, SyclDeviceCreationError, wrong_type};
 use crate::imported;
 use crate::number::{index, sequence};
-use crate::sycl::{Target, plain_device_object, root, runtime, target};
+use crate::sycl::{Target, plain_device_object, runtime, target};
 
 /// What `__dlpack_device__` of an array gives: a `DLDeviceType` and a number.
 pub(in crate::tensor) fn device_of<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyTuple>> {
@@ -96,7 +96,7 @@ pub(crate) fn sycl_device_to_dldevice<'py>(dev: &Bound<'py, PyAny>) -> PyResult<
             _ => None,
         },
     };
-    let device = root(&device.ok_or_else(|| wrong_type("dev", dev, "is a SyclDevice"))?)?;
+    let device = device.ok_or_else(|| wrong_type("dev", dev, "is a SyclDevice"))?.root().or_raise()?;
     let runtime = runtime::get(py)?;
     let number = py.detach(|| number_of_device(runtime, &device)).ok_or_else(|| {
         value_error!(

@@ -3,10 +3,7 @@
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use usm_array::dlpack::{
-    DLDevice, DLDeviceType, DlpackImport, DlpackPlace, DlpackRequest, ManagedTensor, VERSION,
-    device_with_number,
-};
+use usm_array::dlpack::{DLDevice, DlpackImport, DlpackPlace, DlpackRequest, ManagedTensor, VERSION};
 use usm_array::usm_core::{Queue, UsmKind};
 use usm_array::{Conversion, CopyMode, UsmArray, Work};
 
@@ -15,7 +12,7 @@ use super::capsule;
 use super::device;
 use crate::attribute;
 use crate::called;
-use crate::errors::{OrRaise, wrong_type};
+use crate::errors::{OrRaise, OrValueError, wrong_type};
 use crate::interrupt;
 use crate::objects::PyDevice;
 use crate::objects::UsmNdarray;
@@ -54,10 +51,7 @@ pub(crate) fn from_dlpack<'py>(
     if let Ok(ours) = x.cast::<UsmNdarray>() {
         return of_ours(py, ours.get().array(), &place, copy).map(UsmNdarray::from_array);
     }
-    let kind = match place {
-        DlpackPlace::HostCode => UsmKind::Host,
-        _ => device.map_or(UsmKind::Device, PyDevice::kind_beside),
-    };
+    let kind = place.kind(device.map_or(UsmKind::Device, PyDevice::kind_beside));
     if matches!(place, DlpackPlace::Anywhere)
         && let Some(array) = of_exchange(x, UsmKind::Device, copy)?
     {
@@ -73,18 +67,8 @@ fn place(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<DlpackPl
     if !object.is_instance_of::<PyTuple>() {
         return queue_argument(py, "device", Some(object)).map(DlpackPlace::At);
     }
-    match device::pair("device", object)? {
-        DLDevice::CPU => Ok(DlpackPlace::HostCode),
-        DLDevice { device_type: DLDeviceType::CPU, device_id } => {
-            Err(PyBufferError::new_err(format!("device: found number {device_id} of kDLCPU, allowed is 0")))
-        }
-        device => {
-            let runtime = runtime::get(py)?;
-            let found = py.detach(|| device_with_number(runtime, device));
-            let found = found.map_err(|error| value_error!("device: {error}"))?;
-            runtime::default_queue_of(py, &found).map(DlpackPlace::At)
-        }
-    }
+    let (device, runtime) = (device::pair("device", object)?, runtime::get(py)?);
+    py.detach(|| DlpackPlace::of(runtime, device)).or_value_error("device")
 }
 
 /// Arrays of our own need no tensor.
@@ -122,25 +106,13 @@ fn of_exchange(object: &Bound<'_, PyAny>, kind: UsmKind, copy: CopyMode) -> PyRe
     let py = object.py();
     let runtime = runtime::get(py)?;
     let Some(Exported { tensor, stream }) = exchange.tensor(object)? else { return Ok(None) };
-    let options = DlpackImport { queue: None, kind, copy, runtime };
-    let Some(stream) = stream else {
-        // SAFETY: TB1: the memory stays as long as the tensor, and the protocol says who writes it.
-        return py.detach(|| unsafe { UsmArray::from_dlpack(tensor, &options) }).or_raise().map(Some);
-    };
-    let place = DlpackImport { copy: CopyMode::Never, ..options };
-    // A look-up and no copy, which is sooner done than the interpreter is given up.
-    // SAFETY: TB1, as above.
-    let array = unsafe { UsmArray::from_dlpack(tensor, &place) }.or_raise()?;
-    if !array.is_empty() {
-        // SAFETY: TB1: the stream of the producer is live.
-        unsafe { array.queue().order_after_cuda_stream(stream) }
-            .map_err(usm_array::Error::from)
-            .or_raise()?;
-    }
-    match copy {
-        CopyMode::Always => of_ours(py, &array, &DlpackPlace::Anywhere, copy).map(Some),
-        _ => Ok(Some(array)),
-    }
+    let options = DlpackImport { kind, copy, runtime, after: stream, ..DlpackImport::default() };
+    // SAFETY: TB1: the memory stays as long as the tensor, and the protocol says who writes it.
+    let import = || unsafe { UsmArray::from_dlpack(tensor, &options) };
+    // Without a copy this is a look-up, which is sooner done than the interpreter is given up.
+    let is_look_up = stream.is_some() && copy != CopyMode::Always;
+    let array = if is_look_up { import() } else { py.detach(import) };
+    array.or_raise().map(Some)
 }
 
 fn of_producer(
@@ -163,7 +135,7 @@ fn of_producer(
         }
         tensor => tensor?,
     };
-    let options = DlpackImport { queue: queue.as_ref(), kind, copy, runtime };
+    let options = DlpackImport { queue: queue.as_ref(), kind, copy, runtime, after: None };
     // SAFETY: TB1: that the memory stays as long as the tensor, and who writes it, is the protocol: behind the trust boundary of SECURITY.md.
     py.detach(|| unsafe { request.import(tensor, &options) }).or_raise()
 }
