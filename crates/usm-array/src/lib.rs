@@ -107,7 +107,7 @@ pub use layout::{
     Axes, CopyOrder, Extent, Layout, LayoutError, MAX_NDIM, Offsets, Order, Overlap, SliceItem, SliceItems,
     SliceRange, StridedBytes, broadcast_layouts, broadcast_shapes, product_shape, unravel,
 };
-pub use manipulate::{OperandMemory, Reach, Repeats, ResultPlace, common_order};
+pub use manipulate::{OperandMemory, Reach, Repeats, ResultPlace, check_queues, common_order};
 /// The crate `ndarray` 0.17, whose views the feature `ndarray` converts from and to.
 #[cfg(feature = "ndarray")]
 pub use ndarray;

@@ -28,6 +28,17 @@ pub enum ArrayOrScalar<'a> {
     Scalar(Scalar),
 }
 
+impl<'a> ArrayOrScalar<'a> {
+    /// The array, unless it is one value.
+    #[must_use]
+    pub const fn array(self) -> Option<&'a UsmArray> {
+        match self {
+            Self::Array(array) => Some(array),
+            Self::Scalar(_) => None,
+        }
+    }
+}
+
 impl<'a> From<&'a UsmArray> for ArrayOrScalar<'a> {
     fn from(array: &'a UsmArray) -> Self {
         Self::Array(array)
@@ -77,10 +88,7 @@ pub fn coerced_kind(kinds: impl IntoIterator<Item = UsmKind>) -> Option<UsmKind>
 impl UsmArray {
     /// The kind of memory that an operation on this array and other operands gives. One value has no memory.
     pub(crate) fn kind_with<const N: usize>(&self, others: [ArrayOrScalar<'_>; N]) -> UsmKind {
-        let kinds = others.into_iter().filter_map(|operand| match operand {
-            ArrayOrScalar::Array(array) => Some(array.kind()),
-            ArrayOrScalar::Scalar(_) => None,
-        });
+        let kinds = others.into_iter().filter_map(|operand| operand.array().map(Self::kind));
         coerced_kind(kinds.chain([self.kind()])).unwrap_or(self.kind())
     }
 }

@@ -1,17 +1,16 @@
 //! What the providers of arithmetic, which are Python code in `usm.compute`, need of arrays: where to compute, memory for results, and
 //! the memory of operands for other libraries.
 
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyString, PyTuple};
 use usm_array::usm_core::BackendId;
 use usm_array::{
     Axes, Conversion, CudaArrayInterface, DefaultDtypes, INTERFACE_VERSION, OperandMemory, Peer, Reach,
-    ResultPlace, UsmArray, UsmArrayInterface,
+    ResultPlace, UsmArray, UsmArrayInterface, check_queues,
 };
 
 use super::exchange::is_numpy;
-use super::operand::{NumberOrArray, same_queue};
+use super::operand::NumberOrArray;
 use super::ufunc::of_number;
 use super::{arguments, construct, numbers, peer};
 use crate::errors::{OrRaise, type_name};
@@ -66,7 +65,8 @@ pub(crate) fn place<'py>(
             None => first = Some((*operand).clone()),
             Some(first) if array.queue() != first.get().array().queue() => {
                 let names = (name(0, 2), name(i, operands.len()));
-                same_queue(&[(&names.0, Some(first.get().array())), (&names.1, Some(array))])?;
+                let first = first.get().array();
+                check_queues([(&*names.0, first.into()), (&names.1, array.into())]).or_raise()?;
             }
             Some(_) => {}
         }
@@ -78,10 +78,8 @@ pub(crate) fn place<'py>(
     let array = first.get().array();
     if let Some(out) = out {
         let out = out.get().array();
-        same_queue(&[("x", Some(array)), ("out", Some(out))])?;
-        if !out.is_writable() {
-            return Err(PyValueError::new_err("out: found a read-only array, allowed are writable ones"));
-        }
+        check_queues([("x", array.into()), ("out", out.into())]).or_raise()?;
+        out.check_out().or_raise()?;
         memory = memory.with(out);
     }
     let word = match memory.reach(array.device()) {

@@ -3,11 +3,11 @@
 use pyo3::exceptions::{PyIndexError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyRange, PyTuple, PyType};
-use usm_array::{ArrayOrScalar, Dtype, Scalar, UsmArray};
+use usm_array::{ArrayOrScalar, Dtype, Scalar, UsmArray, check_queues};
 
 use super::arguments;
 use super::exchange::{Source, has_own_operators, is_numpy, on_host};
-use crate::errors::{ExecutionPlacementError, OrRaise, queues_differ};
+use crate::errors::OrRaise;
 use crate::interface::import::Found;
 
 /// A number or an array.
@@ -78,7 +78,7 @@ impl NumberOrArray {
         let source = Source::of_operand(object)?;
         // Copies of host memory are not where the caller put them.
         if let Source::Array(other) = &source {
-            same_queue(&[("x1", Some(array)), ("x2", Some(other))])?;
+            check_queues([("x1", array.into()), ("x2", (&**other).into())]).or_raise()?;
         }
         Self::from_source(object, source).map(Result::ok)
     }
@@ -127,17 +127,4 @@ fn renamed(py: Python<'_>, error: PyErr, name: &str, class: Option<Bound<'_, PyT
         None => format!("{name}: {text}"),
     };
     PyErr::from_type(class.unwrap_or_else(|| error.get_type(py)), text)
-}
-
-/// Refuses operands whose queues do not compute together: where to compute would be a guess.
-pub(super) fn same_queue(operands: &[(&str, Option<&UsmArray>)]) -> PyResult<()> {
-    let mut placed = operands.iter().filter_map(|&(name, array)| Some((name, array?)));
-    let Some((first_name, first)) = placed.next() else { return Ok(()) };
-    match placed.find(|(_, array)| !array.queue().computes_with(first.queue())) {
-        None => Ok(()),
-        Some((name, array)) => {
-            let text = queues_differ(name, first_name, array.queue(), first.queue());
-            Err(ExecutionPlacementError::new_err(text))
-        }
-    }
 }

@@ -11,6 +11,7 @@ use super::super::operand::{NumberOrArray, index_array};
 use crate::errors::{OrRaise, reworded, wrong_type};
 use crate::interface::import::{Found, array_if_usm, no_usm};
 use crate::number::{index, index_sequence, item, sequence, word};
+use crate::objects::UsmNdarray;
 
 /// Any object with the interface, to work on for long. Errors start with the name of the argument.
 pub(super) fn array(name: &str, object: &Bound<'_, PyAny>) -> PyResult<UsmArray> {
@@ -25,6 +26,22 @@ pub(super) fn found<'a>(name: &str, object: &'a Bound<'_, PyAny>) -> PyResult<Fo
 /// As [`array`], but `None` for an object without the interface.
 pub(super) fn array_if_named<'a>(name: &str, object: &'a Bound<'_, PyAny>) -> PyResult<Option<Found<'a>>> {
     array_if_usm(object).map_err(|error| reworded(object.py(), error, |text| format!("{name}: {text}")))
+}
+
+/// As [`array`], as an object of ours.
+pub(super) fn ours<'py>(name: &str, object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, UsmNdarray>> {
+    match object.cast::<UsmNdarray>() {
+        Ok(array) => Ok(array.clone()),
+        Err(_) => Bound::new(object.py(), UsmNdarray::from_array(found(name, object)?.into_boxed())),
+    }
+}
+
+/// A number as it is, or an array as an object of ours.
+pub(super) fn imported<'py>(name: &str, object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    match arguments::scalar(object)? {
+        Some(_) => Ok(object.clone()),
+        None => ours(name, object).map(Bound::into_any),
+    }
 }
 
 /// Integers for places: an array in USM, or what indexing takes for one, in memory as that of the array that they are for.

@@ -1,7 +1,7 @@
 //! Parts of complex numbers, and their conjugates.
 
 use pyo3::prelude::*;
-use usm_array::{CopyOrder, UsmArray, Work};
+use usm_array::{CopyOrder, UsmArray};
 
 use super::super::arguments::copy_order;
 use super::elementwise::unary_functions;
@@ -56,7 +56,7 @@ unary_functions! {
     /// >>> import usm.tensor as ut
     /// >>> ut.conj(ut.asarray([1 + 2j], sycl_queue="host")).tolist()
     /// [(1-2j)]
-    conj;
+    conj: UsmArray::dtype;
 }
 
 /// A view, unless the elements have to be somewhere else.
@@ -67,18 +67,14 @@ fn part<'py>(
     part_of: impl FnOnce(&Bound<'py, UsmNdarray>) -> PyResult<Bound<'py, UsmNdarray>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let order = copy_order(order)?;
-    let x = match x.cast::<UsmNdarray>() {
-        Ok(array) => array.clone(),
-        Err(_) => Bound::new(x.py(), UsmNdarray::from_array(operands::array("x", x)?))?,
-    };
-    let view = part_of(&x)?;
+    let view = part_of(&operands::ours("x", x)?)?;
     if out.is_none() && matches!(order, CopyOrder::Any | CopyOrder::Keep) {
         return Ok(view.into_any());
     }
     let array = view.get().array().clone();
-    results::give(x.py(), out, Work::through(array.size_bytes()), move || {
-        array.clone().in_order_of(order, &[&array])
-    })
+    let check = |out: &UsmArray| out.check_out_of(&[&array], array.dtype());
+    results::Target::new(out, &[("x", (&array).into())], check)?
+        .give(x.py(), move || array.clone().in_order_of(order, &[&array]))
 }
 
 /// The real parts of complex numbers, as a view; of other numbers the array itself.
