@@ -97,7 +97,7 @@ pub use dtype::{
 };
 pub use error::{CreateError, Error, IndexError, ManipulateError, Result};
 pub use half;
-pub use index::{IndexItem, IndexMode, where_};
+pub use index::{IndexItem, IndexMode, where_, where_dtype};
 pub use interface::VERSION as INTERFACE_VERSION;
 pub use interface::{
     ByteSpan, CUDA_INTERFACE_VERSION, CudaArrayInterface, InterfaceError, InterfaceRef, UsmArrayInterface,

@@ -2,8 +2,8 @@
 
 use usm_memory::usm_core::{Queue, UsmKind};
 
-use crate::array::{BufferSource, UsmArray};
-use crate::dtype::Dtype;
+use crate::array::{ArrayOrScalar, BufferSource, UsmArray};
+use crate::dtype::{Casting, Dtype};
 use crate::error::Result;
 use crate::layout::{CopyOrder, Layout, Order};
 use crate::scalar::Scalar;
@@ -80,11 +80,24 @@ impl UsmArray {
         self.full_like(Scalar::Bool(true), options)
     }
 
-    /// As [`empty_like`](Self::empty_like), of one value. The value does not change the dtype.
+    /// As [`empty_like`](Self::empty_like), of one value, or of the elements of another array, which are broadcast and cast. They do not
+    /// change the dtype.
     ///
     /// # Errors
     /// The errors of [`CreateOptions::full`](crate::CreateOptions::full).
-    pub fn full_like(&self, value: Scalar, options: &LikeOptions<'_>) -> Result<Self> {
+    pub fn full_like<'v>(
+        &self,
+        value: impl Into<ArrayOrScalar<'v>>,
+        options: &LikeOptions<'_>,
+    ) -> Result<Self> {
+        let value = match value.into() {
+            ArrayOrScalar::Scalar(value) => value,
+            ArrayOrScalar::Array(values) => {
+                let array = self.empty_like(options)?;
+                array.assign_cast(values, Casting::Unsafe)?;
+                return Ok(array);
+            }
+        };
         let dtype = options.dtype.unwrap_or(self.dtype());
         let element = value.to_bytes(dtype)?; // refused before anything is allocated
         let array = self.empty_like(options)?;

@@ -12,7 +12,7 @@ use usm_array::{
 use super::exchange::is_numpy;
 use super::operand::NumberOrArray;
 use super::ufunc::of_number;
-use super::{arguments, construct, numbers, peer};
+use super::{arguments, construct, numbers, peer, transfer};
 use crate::errors::{OrRaise, type_name};
 use crate::interface::cuda::import_as;
 use crate::interface::import::{array_if_usm, import_on, no_usm};
@@ -146,7 +146,7 @@ fn converted<'py>(operands: &Bound<'py, PyTuple>, out: Option<&UsmArray>) -> PyR
             None => match (NumberOrArray::of(&operand)?, &beside) {
                 (Some(NumberOrArray::Scalar(number)), _) => numbers::to_python(py, number)?,
                 (Some(NumberOrArray::Array(array)), Some(beside)) => {
-                    let array = py.detach(|| array.converted(&Conversion::beside(beside))).or_raise()?;
+                    let array = transfer::converted(py, &array, &Conversion::beside(beside))?;
                     Bound::new(py, UsmNdarray::from_array(array))?.into_any()
                 }
                 _ => return Err(refused()),

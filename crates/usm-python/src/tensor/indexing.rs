@@ -100,17 +100,10 @@ fn set_view(array: &UsmArray, items: &[SliceItem], value: &Bound<'_, PyAny>) -> 
     };
     let work = Work::of_assignment(target, &value);
     if work.cost() != Cost::Long {
-        return interrupt::run_here(py, work, || assign(target, &value)).or_raise();
+        return interrupt::run_here(py, work, || target.assign_any(&value, Casting::Unsafe)).or_raise();
     }
     let target = target.clone();
-    interrupt::run(py, work, move || assign(&target, &value))?.or_raise()
-}
-
-fn assign(target: &UsmArray, value: &NumberOrArray) -> usm_array::Result<()> {
-    match value {
-        NumberOrArray::Scalar(value) => target.fill_scalar(*value),
-        NumberOrArray::Array(source) => target.assign_cast(source, Casting::Unsafe),
-    }
+    interrupt::run(py, work, move || target.assign_any(&value, Casting::Unsafe))?.or_raise()
 }
 
 fn work(array: &UsmArray, items: &[Item]) -> Work {

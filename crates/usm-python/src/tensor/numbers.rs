@@ -126,8 +126,7 @@ pub(super) fn to_python(py: Python<'_>, value: Scalar) -> PyResult<Bound<'_, PyA
 /// Nested lists of Python numbers; of an array without axes the number itself.
 pub(super) fn to_list<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyAny>> {
     let source = array.clone();
-    let bytes =
-        interrupt::run(py, Work::through(array.size_bytes()), move || source.to_bytes())?.or_raise()?;
+    let bytes = interrupt::run(py, Work::of_elements(array), move || source.to_bytes())?.or_raise()?;
     nest(py, array, array.shape(), &bytes)
 }
 

@@ -48,6 +48,14 @@ impl NumberOrArray {
         }
     }
 
+    /// The same for elements of a dtype, to which a number is cast as Python casts.
+    pub(super) fn for_dtype(self, dtype: Dtype) -> PyResult<Self> {
+        match self {
+            Self::Scalar(value) => value.for_dtype(dtype).map(Self::Scalar).or_raise(),
+            array => Ok(array),
+        }
+    }
+
     /// A number, an object with the interface, or a plain array of NumPy, of which a copy is made; for anything else the source again.
     fn from_source<'a, 'py>(
         object: &Bound<'py, PyAny>,
@@ -86,8 +94,7 @@ impl NumberOrArray {
     /// What is assigned to elements of a dtype: an operand, or any other object of which `asarray` makes an array.
     pub(super) fn assigned(object: &Bound<'_, PyAny>, dtype: Dtype) -> PyResult<Self> {
         match Self::from_source(object, Source::of(object)?)? {
-            Ok(Self::Scalar(value)) => value.for_dtype(dtype).map(Self::Scalar).or_raise(),
-            Ok(operand) => Ok(operand),
+            Ok(operand) => operand.for_dtype(dtype),
             Err(source) => on_host(object, source, Some(dtype))
                 .map(Self::from)
                 .map_err(|error| renamed(object.py(), error, "value", None)),

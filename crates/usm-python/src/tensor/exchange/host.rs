@@ -4,12 +4,13 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use usm_array::HostElements as _;
 use usm_array::usm_core::{Queue, UsmKind};
-use usm_array::{BufferSource, CopyOrder, Dtype, Layout, Order, UsmArray, Work};
+use usm_array::{CopyOrder, Dtype, Layout, Order, UsmArray, Work};
 
 use crate::buffer_import::{HostBuffer, HostSpan};
 use crate::errors::{OrRaise, type_name};
 use crate::interrupt;
 use crate::tensor::arguments::narrow_dtype_of;
+use crate::tensor::construct::in_new_memory;
 
 /// Elements in host memory of another object, which is held.
 pub(super) struct HostElements {
@@ -83,11 +84,11 @@ impl HostElements {
         kind: UsmKind,
         dtype: Dtype,
         order: CopyOrder,
-    ) -> PyResult<UsmArray> {
+    ) -> PyResult<Box<UsmArray>> {
         let packed = self.layout.packed(order).or_raise()?;
         let builder = UsmArray::builder(packed.shape(), dtype).strides(packed.strides());
-        let array = py.detach(|| builder.build(BufferSource::Allocate { kind, queue })).or_raise()?;
-        let (target, work) = (array.clone(), Work::of_elements(&array));
+        let array = in_new_memory(py, builder, kind, queue)?;
+        let (target, work) = (UsmArray::clone(&array), Work::of_elements(&array));
         let job = move |elements: &Self| elements.copy_to(&target);
         interrupt::run_on(py, work, self, job)?.or_raise()?;
         Ok(array)

@@ -11,10 +11,9 @@ use crate::buffer_import::HostBytes;
 use crate::errors::{OrRaise, without_numpy};
 use crate::imported;
 use crate::interface::import::array_of;
-use crate::interrupt;
 use crate::new_numpy;
 use crate::objects::UsmNdarray;
-use crate::tensor::dtype;
+use crate::tensor::{dtype, transfer};
 
 /// asnumpy(usm_ary)
 ///
@@ -83,7 +82,7 @@ fn numpy_copy<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyA
         return numpy_copy(py, &bits)?.call_method1(intern!(py, "view"), (dtype,));
     }
     if let Some(conversion) = array.pooled_host_copy() {
-        return pooled_copy(py, array, conversion);
+        return pooled_copy(py, array, &conversion);
     }
     // Column-major elements are the row-major ones of the transposed array.
     if array.layout().is_f_contiguous_only() {
@@ -124,10 +123,8 @@ pub(in crate::tensor) fn narrow_view<'py>(
 fn pooled_copy<'py>(
     py: Python<'py>,
     array: &UsmArray,
-    conversion: Conversion<'static>,
+    conversion: &Conversion<'_>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let (source, work) = (array.clone(), Work::of_conversion(array, &conversion));
-    let copy = interrupt::run(py, work, move || source.converted(&conversion))?;
-    let copy = Bound::new(py, UsmNdarray::from_array(copy.or_raise()?))?;
+    let copy = Bound::new(py, UsmNdarray::from_array(transfer::converted(py, array, conversion)?))?;
     numpy_array(copy.as_any())
 }

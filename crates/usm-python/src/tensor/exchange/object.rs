@@ -116,7 +116,7 @@ pub(in crate::tensor) fn array_from<'py>(
             let queue = wanted.queue_or_default(py)?;
             let dtype = wanted.dtype_on(queue.device())?.unwrap_or(elements.dtype);
             let kind = wanted.kind_or_default();
-            elements.into_array(py, &queue, kind, dtype, wanted.order).map(Box::new)
+            elements.into_array(py, &queue, kind, dtype, wanted.order)
         }
         Source::Other => Err(no_elements("obj", object)),
     }

@@ -1,7 +1,7 @@
 //! What elementwise functions of one and of two operands have in common.
 
 use pyo3::prelude::*;
-use usm_array::{ArrayOrScalar, Dtype, UsmArray};
+use usm_array::{ArrayOrScalar, Dtype, UsmArray, Work};
 
 use super::super::arguments::copy_order;
 use super::super::operand::NumberOrArray;
@@ -39,18 +39,19 @@ pub(super) fn binary<'py>(
     })
 }
 
-/// A function of one array, which gives elements of a dtype.
+/// A function of one array. `known` is the dtype of its result and the work for it.
 pub(super) fn unary<'py>(
     x: &Bound<'py, PyAny>,
     out: Option<&Bound<'py, PyAny>>,
     order: &str,
-    dtype: impl FnOnce(&UsmArray) -> Dtype,
+    known: impl FnOnce(&UsmArray) -> (Dtype, Work),
     function: impl FnOnce(&UsmArray) -> usm_array::Result<UsmArray> + Send + 'static,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (array, order) = (operands::array("x", x)?, copy_order(order)?);
-    let check = |out: &UsmArray| out.check_out_of(&[&array], dtype(&array));
-    results::Target::new(out, &[("x", (&array).into())], check)?
-        .give(x.py(), move || function(&array)?.in_order_of(order, &[&array]))
+    let (dtype, work) = known(&array);
+    let check = |out: &UsmArray| out.check_out_of(&[&array], dtype);
+    let target = results::Target::new(out, &[("x", (&array).into())], check)?;
+    results::Target { work, ..target }.give(x.py(), move || function(&array)?.in_order_of(order, &[&array]))
 }
 
 /// Functions of two operands: what it is, name, the method with the operands exchanged, what else raises ValueError, and an example:
@@ -86,9 +87,9 @@ macro_rules! binary_functions {
 }
 pub(super) use binary_functions;
 
-/// Functions of one array with their documentation, and the dtype of their results.
+/// Functions of one array with their documentation, and what is known of their results.
 macro_rules! unary_functions {
-    ($($(#[$doc:meta])* $name:ident: $dtype:expr;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident: $known:expr;)*) => {$(
         $(#[$doc])*
         #[pyfunction]
         #[pyo3(signature = (x, /, *, out=None, order="K"))]
@@ -97,13 +98,13 @@ macro_rules! unary_functions {
             out: Option<&Bound<'py, PyAny>>,
             order: &str,
         ) -> PyResult<Bound<'py, PyAny>> {
-            $crate::tensor::functions::elementwise::unary(x, out, order, $dtype, usm_array::UsmArray::$name)
+            $crate::tensor::functions::elementwise::unary(x, out, order, $known, usm_array::UsmArray::$name)
         }
     )*};
 }
 pub(super) use unary_functions;
 
-/// The dtype of truth.
-pub(super) const fn booleans(_: &UsmArray) -> Dtype {
-    Dtype::Bool
+/// Of a function that gives a boolean for each element.
+pub(super) fn booleans(array: &UsmArray) -> (Dtype, Work) {
+    (Dtype::Bool, Work::of_operands([array]))
 }

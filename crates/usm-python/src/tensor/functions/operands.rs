@@ -5,10 +5,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyInt, PyList, PySequence, PyString, PyTuple};
 use usm_array::{Casting, Conversion, DefaultDtypes, Dtype, IndexMode, Scalar, UsmArray};
 
-use super::super::arguments;
 use super::super::exchange::{Source, Wanted, array_from};
 use super::super::operand::{NumberOrArray, index_array};
-use crate::errors::{OrRaise, reworded, wrong_type};
+use super::super::{arguments, transfer};
+use crate::errors::{reworded, wrong_type};
 use crate::interface::import::{Found, array_if_usm, no_usm};
 use crate::number::{index, index_sequence, item, sequence, word};
 use crate::objects::UsmNdarray;
@@ -53,7 +53,7 @@ pub(super) fn places(name: &str, object: &Bound<'_, PyAny>, beside: &UsmArray) -
         return Err(type_error!("{name}: {}", no_usm(object)));
     }
     let on_host = index_array(name, object)?;
-    object.py().detach(|| on_host.converted(&Conversion::beside(beside))).or_raise()
+    transfer::converted(object.py(), &on_host, &Conversion::beside(beside))
 }
 
 /// A tuple or list of arrays.

@@ -1,7 +1,7 @@
 //! Parts of complex numbers, and their conjugates.
 
 use pyo3::prelude::*;
-use usm_array::{CopyOrder, UsmArray};
+use usm_array::{CopyOrder, UsmArray, Work};
 
 use super::super::arguments::copy_order;
 use super::elementwise::unary_functions;
@@ -45,7 +45,7 @@ pub(crate) fn imag<'py>(
     out: Option<&Bound<'py, PyAny>>,
     order: &str,
 ) -> PyResult<Bound<'py, PyAny>> {
-    part(x, out, order, |x| Bound::new(x.py(), UsmNdarray::from_array(imag_part(x.py(), x.get().array())?)))
+    part(x, out, order, |x| Bound::new(x.py(), imag_part(x.py(), x.get().array())?))
 }
 
 unary_functions! {
@@ -56,7 +56,7 @@ unary_functions! {
     /// >>> import usm.tensor as ut
     /// >>> ut.conj(ut.asarray([1 + 2j], sycl_queue="host")).tolist()
     /// [(1-2j)]
-    conj: UsmArray::dtype;
+    conj: |x: &UsmArray| (x.dtype(), Work::of_conj(x));
 }
 
 /// A view, unless the elements have to be somewhere else.
@@ -87,10 +87,7 @@ pub(in crate::tensor) fn real_part<'py>(array: &Bound<'py, UsmNdarray>) -> PyRes
 }
 
 /// The imaginary parts of complex numbers, as a view; of other numbers new zeros.
-pub(in crate::tensor) fn imag_part(py: Python<'_>, array: &UsmArray) -> PyResult<UsmArray> {
-    if array.dtype().kind() == 'c' {
-        return array.imag().or_raise();
-    }
-    let zeros = || UsmArray::zeros(array.queue(), array.kind(), array.shape(), array.dtype());
-    py.detach(zeros).or_raise()
+pub(in crate::tensor) fn imag_part(py: Python<'_>, array: &UsmArray) -> PyResult<UsmNdarray> {
+    let (work, array) = (Work::of_imag(array), array.clone());
+    results::array(py, work, move || array.imag_or_zeros())
 }

@@ -42,8 +42,8 @@ pub(super) fn tuple<'py>(
 
 /// Where the result of operands goes: into a new array, or into `out`.
 pub(super) struct Target<'a, 'py> {
-    out: Option<(&'a Bound<'py, PyAny>, UsmArray)>,
-    work: Work,
+    pub(super) out: Option<(&'a Bound<'py, PyAny>, UsmArray)>,
+    pub(super) work: Work,
 }
 
 impl<'a, 'py> Target<'a, 'py> {

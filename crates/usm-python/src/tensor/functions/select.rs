@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use usm_array::{UsmArray, Work, check_queues};
+use usm_array::{UsmArray, Work, check_queues, where_dtype};
 
 use super::super::arguments::copy_order;
 use super::operands;
@@ -99,7 +99,11 @@ pub(crate) fn where_<'py>(
     let (condition, order) = (operands::array("condition", condition)?, copy_order(order)?);
     let (x1, x2) = (operands::operand("x1", x1)?, operands::operand("x2", x2)?);
     let all = [("condition", (&condition).into()), ("x1", (&x1).into()), ("x2", (&x2).into())];
-    results::Target::new(out, &all, UsmArray::check_out)?.give(py, move || {
+    let check = |out: &UsmArray| {
+        let arrays = results::arrays([Some(&condition), x1.array(), x2.array()]);
+        out.check_out_of(&arrays, where_dtype(&condition, &x1, &x2))
+    };
+    results::Target::new(out, &all, check)?.give(py, move || {
         let arrays = results::arrays([Some(&condition), x1.array(), x2.array()]);
         usm_array::where_(&condition, &x1, &x2)?.in_order_of(order, &arrays)
     })

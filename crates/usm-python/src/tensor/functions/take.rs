@@ -141,10 +141,7 @@ pub(super) fn cast_value(
     object: &Bound<'_, PyAny>,
     target: &UsmArray,
 ) -> PyResult<NumberOrArray> {
-    Ok(match operands::value(name, object, Some(target), Some(target.dtype()))? {
-        NumberOrArray::Scalar(value) => NumberOrArray::Scalar(value.for_dtype(target.dtype()).or_raise()?),
-        array => array,
-    })
+    operands::value(name, object, Some(target), Some(target.dtype()))?.for_dtype(target.dtype())
 }
 
 fn check_all_queues(array: &UsmArray, indices: &UsmArray, values: &NumberOrArray) -> PyResult<()> {
