@@ -498,7 +498,6 @@ works = {
     "asarray of a range": (range, lambda x: ut.asarray(x, **here)),
     "asarray of a list": (lambda n: list(range(n)), lambda x: ut.asarray(x, **here)),
     "asarray of lists": (lambda n: [[i, i] for i in range(n)], lambda x: ut.asarray(x, **here)),
-    "imag": (lambda n: ut.broadcast_to(ut.zeros(1, usm_type="shared", **here), 4 * n), lambda x: ut.imag(x)),
     "tolist": (lambda n: ut.zeros(n, usm_type="shared", **here), lambda x: x.tolist()),
     "text": (lambda n: ut.asarray([0.1] * n, **here), lambda x: ut.usm_ndarray_str(x, threshold=1 << 40)),
     "tobytes": (lambda n: um.MemoryUSMShared(16 * n, queue=QUEUE), lambda x: x.tobytes()),

@@ -84,7 +84,9 @@ mod typed;
 mod view;
 mod work;
 
-pub use array::{ArrayOrScalar, BufferSource, Peer, UsmArray, UsmArrayBuilder, coerced_kind};
+pub use array::{
+    ArrayOrScalar, BufferSource, Peer, UsmArray, UsmArrayBuilder, coerced_kind, execution_queue,
+};
 pub use copy::{Conversion, CopyMode};
 pub use create::{
     CreateOptions, HostElements, Indexing, LikeOptions, Nested, NestedElements, NestedItem, NoHostElements,

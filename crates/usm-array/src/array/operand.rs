@@ -1,7 +1,7 @@
 //! An operand of an operation: an array or one value
 
 use num_complex::Complex64;
-use usm_memory::usm_core::UsmKind;
+use usm_memory::usm_core::{Queue, UsmKind};
 
 use super::UsmArray;
 use crate::scalar::Scalar;
@@ -83,6 +83,26 @@ pub fn coerced_kind(kinds: impl IntoIterator<Item = UsmKind>) -> Option<UsmKind>
         UsmKind::Device => 2,
     };
     kinds.into_iter().max_by_key(rank)
+}
+
+/// The queue on which to compute with arrays of the given queues: the first one if all are the same. `None` for several, and for none.
+///
+/// This is the rule of `dpctl.utils.get_execution_queue`.
+///
+/// ```
+/// use usm_array::{execution_queue, usm_core::{Queue, QueueProperties, Runtime}};
+///
+/// let device = Runtime::global().host_device();
+/// let queue = Runtime::global().default_queue(device)?;
+/// let other = queue.context().create_queue(device, QueueProperties::default())?;
+/// assert_eq!(execution_queue(&[queue.clone(), queue.clone()]), Some(&queue));
+/// assert_eq!(execution_queue(&[queue, other]), None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn execution_queue(queues: &[Queue]) -> Option<&Queue> {
+    let (first, others) = queues.split_first()?;
+    others.iter().all(|queue| queue == first).then_some(first)
 }
 
 impl UsmArray {

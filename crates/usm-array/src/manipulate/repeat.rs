@@ -158,7 +158,7 @@ fn through_host(target: &UsmArray, source: &UsmArray, counts: &[usize], axis: us
 
 fn counts_of(array: &UsmArray) -> Result<Vec<usize>> {
     let (dtype, ndim) = (array.dtype(), array.ndim());
-    if ndim > 1 || !matches!(dtype.kind(), 'i' | 'u') {
+    if ndim > 1 || !dtype.is_integer() {
         return Err(ManipulateError::NotCounts { dtype, ndim }.into());
     }
     if dtype.kind() == 'u' {

@@ -2,13 +2,14 @@
 
 use pyo3::exceptions::{PyIndexError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyRange, PyTuple, PyType};
+use pyo3::types::PyType;
 use usm_array::{ArrayOrScalar, Dtype, Scalar, UsmArray, check_queues};
 
 use super::arguments;
 use super::exchange::{Source, has_own_operators, is_numpy, on_host};
 use crate::errors::OrRaise;
 use crate::interface::import::Found;
+use crate::number::is_plain_sequence;
 
 /// A number or an array.
 #[derive(Debug)]
@@ -109,10 +110,7 @@ pub(super) fn index_array(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Box
     let array = on_host(object, Source::beside_usm(object)?, None)
         .map_err(|error| renamed(py, error, name, Some(class)))?;
     // A sequence of nothing picks nothing, though its dtype is that of real numbers.
-    let is_sequence = object.is_instance_of::<PyList>()
-        || object.is_instance_of::<PyTuple>()
-        || object.is_instance_of::<PyRange>();
-    if array.is_empty() && is_sequence {
+    if array.is_empty() && is_plain_sequence(object) {
         return UsmArray::from_slice::<i64>(array.queue(), array.kind(), array.shape(), &[])
             .map(Box::new)
             .or_raise();

@@ -71,7 +71,7 @@ impl HostElements {
 
     /// The elements of an array or a number of NumPy with a dtype of ml_dtypes, by way of their bits.
     fn of_bits(name: &str, object: &Bound<'_, PyAny>, dtype: Dtype) -> PyResult<Self> {
-        let bits = if dtype.itemsize_bytes() == 1 { "uint8" } else { "uint16" };
+        let bits = dtype.narrow_bits().map(Dtype::name);
         let bits = object.call_method1(intern!(object.py(), "view"), (bits,))?;
         Ok(Self { dtype, ..Self::of(name, &bits)? })
     }

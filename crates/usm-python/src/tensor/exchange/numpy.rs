@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use usm_array::{Conversion, CopyOrder, Dtype, UsmArray, Work};
+use usm_array::{Conversion, CopyOrder, UsmArray, Work};
 
 use super::host::HostElements;
 use super::source::numpy_array;
@@ -101,11 +101,7 @@ fn numpy_copy<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyA
 
 /// The elements of a narrow dtype as unsigned integers: neither the buffer protocol nor NumPy's DLPack have them. `None` for others.
 pub(in crate::tensor) fn bits_of(array: &UsmArray) -> PyResult<Option<UsmArray>> {
-    if !array.dtype().is_narrow() {
-        return Ok(None);
-    }
-    let bits = if array.itemsize_bytes() == 1 { Dtype::U8 } else { Dtype::U16 };
-    array.reinterpret(bits).or_raise().map(Some)
+    array.dtype().narrow_bits().map(|bits| array.reinterpret(bits)).transpose().or_raise()
 }
 
 /// A NumPy array over the memory of an array of a narrow dtype, which host code reaches.

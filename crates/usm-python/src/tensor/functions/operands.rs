@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyInt, PyList, PySequence, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyInt, PySequence, PyString, PyTuple};
 use usm_array::{Casting, Conversion, DefaultDtypes, Dtype, IndexMode, Scalar, UsmArray};
 
 use super::super::exchange::{Source, Wanted, array_from};
@@ -10,7 +10,7 @@ use super::super::operand::{NumberOrArray, index_array};
 use super::super::{arguments, transfer};
 use crate::errors::{reworded, wrong_type};
 use crate::interface::import::{Found, array_if_usm, no_usm};
-use crate::number::{index, index_sequence, item, sequence, word};
+use crate::number::{index, index_sequence, is_list_or_tuple, item, sequence, word};
 use crate::objects::UsmNdarray;
 
 /// Any object with the interface, to work on for long. Errors start with the name of the argument.
@@ -124,7 +124,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Diagonal {
 
 /// One integer or a sequence of them.
 pub(super) fn indices(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Vec<isize>> {
-    if is_tuple_or_list(object) {
+    if is_list_or_tuple(object) {
         return index_sequence(name, object);
     }
     match is_sequence(object) {
@@ -157,11 +157,7 @@ pub(super) fn counts(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Vec<usiz
 /// Whether it is what Python calls a sequence, such as a `range`, but for text.
 pub(super) fn is_sequence(object: &Bound<'_, PyAny>) -> bool {
     let is_one = object.is_instance_of::<PyInt>() || object.is_instance_of::<PyString>();
-    is_tuple_or_list(object) || (!is_one && object.cast::<PySequence>().is_ok())
-}
-
-fn is_tuple_or_list(object: &Bound<'_, PyAny>) -> bool {
-    object.is_instance_of::<PyTuple>() || object.is_instance_of::<PyList>()
+    is_list_or_tuple(object) || (!is_one && object.cast::<PySequence>().is_ok())
 }
 
 /// What becomes of indices outside of their axis.
