@@ -53,6 +53,11 @@ impl UsmNdarray {
         self.attributes.get_or_init(Box::default)
     }
 
+    /// A new object of an array.
+    pub(crate) fn object(py: Python<'_>, array: impl Into<Box<UsmArray>>) -> PyResult<Bound<'_, PyAny>> {
+        Ok(Bound::new(py, Self::from_array(array))?.into_any())
+    }
+
     /// The array.
     #[must_use]
     pub fn array(&self) -> &UsmArray {

@@ -147,7 +147,7 @@ fn converted<'py>(operands: &Bound<'py, PyTuple>, out: Option<&UsmArray>) -> PyR
                 (Some(NumberOrArray::Scalar(number)), _) => numbers::to_python(py, number)?,
                 (Some(NumberOrArray::Array(array)), Some(beside)) => {
                     let array = transfer::converted(py, &array, &Conversion::beside(beside))?;
-                    Bound::new(py, UsmNdarray::from_array(array))?.into_any()
+                    UsmNdarray::object(py, array)?
                 }
                 _ => return Err(refused()),
             },

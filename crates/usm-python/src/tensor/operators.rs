@@ -60,7 +60,7 @@ impl Operator {
         }
         let (array, work) = (array.clone(), work(array, &operand));
         let result = interrupt::run(py, work, move || (self.function)(&array, (&operand).into()))?;
-        Ok(Bound::new(py, UsmNdarray::from_array(result.or_raise()?))?.into_any())
+        UsmNdarray::object(py, result.or_raise()?)
     }
 
     /// The result in the memory of the array.

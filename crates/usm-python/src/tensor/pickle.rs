@@ -32,7 +32,7 @@ pub(super) fn reduce<'py>(
                 interrupt::run(py, Work::of_copy(&ordered), move || source.copy())?.or_raise()?
             }
         };
-        Bound::new(py, UsmNdarray::from_array(dense))?.into_any()
+        UsmNdarray::object(py, dense)?
     } else {
         let source = ordered.clone();
         let bytes = interrupt::run(py, Work::of_elements(&ordered), move || source.to_bytes())?.or_raise()?;

@@ -43,7 +43,7 @@ pub(crate) fn astype<'py>(
         return Ok(x.clone());
     }
     let cast = transfer::converted(py, &array, &wanted)?;
-    Ok(Bound::new(py, UsmNdarray::from_array(cast))?.into_any())
+    UsmNdarray::object(py, cast)
 }
 
 /// copy(x, /, *, order="K")

@@ -70,7 +70,7 @@ impl<'a, 'py> Target<'a, 'py> {
         job: impl FnOnce() -> usm_array::Result<UsmArray> + Send + 'static,
     ) -> PyResult<Bound<'py, PyAny>> {
         match self.out {
-            None => Ok(Bound::new(py, array(py, self.work, job)?)?.into_any()),
+            None => UsmNdarray::object(py, run(py, self.work, job)?),
             Some((out, target)) => {
                 run(py, self.work, move || job()?.give_to(&target))?;
                 Ok(out.clone())
