@@ -4,7 +4,7 @@ use usm_memory::usm_core::{Queue, UsmKind};
 
 use crate::array::{ArrayOrScalar, BufferSource, UsmArray};
 use crate::dtype::{Casting, Dtype};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::layout::{CopyOrder, Layout, Order};
 use crate::scalar::Scalar;
 
@@ -70,6 +70,29 @@ impl UsmArray {
         let array = self.empty_like(options)?;
         array.fill_zero()?;
         Ok(array)
+    }
+
+    /// The imaginary parts of complex numbers; of other numbers a new array of zeros, whose axes lie in memory as the ones of this array.
+    ///
+    /// ```
+    /// use usm_array::{UsmArray, num_complex::Complex, usm_core::{Runtime, UsmKind}};
+    ///
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
+    /// let numbers = UsmArray::from_slice(&queue, UsmKind::Device, &[1], &[Complex::new(1.0, 2.0)])?;
+    /// assert_eq!(numbers.imag_or_zeros()?.to_vec::<f64>()?, [2.0]);
+    /// assert_eq!(numbers.real()?.imag_or_zeros()?.to_vec::<f64>()?, [0.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// - the errors of [`UsmArray::real`] and of [`UsmArray::zeros_like`]
+    pub fn imag_or_zeros(&self) -> Result<Self> {
+        match self.imag() {
+            Err(Error::NotComplex { .. }) => {
+                self.zeros_like(&LikeOptions { order: CopyOrder::Keep, ..LikeOptions::default() })
+            }
+            part => part,
+        }
     }
 
     /// As [`empty_like`](Self::empty_like), of ones.

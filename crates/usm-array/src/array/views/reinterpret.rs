@@ -1,10 +1,9 @@
 //! Real and imaginary parts, and the same bytes as another dtype
 
 use crate::array::UsmArray;
-use crate::create::LikeOptions;
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
-use crate::layout::{CopyOrder, Layout};
+use crate::layout::Layout;
 
 impl UsmArray {
     /// The real parts of complex numbers; of other numbers the array itself.
@@ -26,29 +25,6 @@ impl UsmArray {
     pub fn imag(&self) -> Result<Self> {
         let dtype = part_dtype(self.dtype).ok_or(Error::NotComplex { found: self.dtype })?;
         self.in_dtype(dtype, self.layout.part(true)?, 0)
-    }
-
-    /// The imaginary parts of complex numbers; of other numbers a new array of zeros, whose axes lie in memory as the ones of this array.
-    ///
-    /// ```
-    /// use usm_array::{UsmArray, num_complex::Complex, usm_core::{Runtime, UsmKind}};
-    ///
-    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
-    /// let numbers = UsmArray::from_slice(&queue, UsmKind::Device, &[1], &[Complex::new(1.0, 2.0)])?;
-    /// assert_eq!(numbers.imag_or_zeros()?.to_vec::<f64>()?, [2.0]);
-    /// assert_eq!(numbers.real()?.imag_or_zeros()?.to_vec::<f64>()?, [0.0]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// - the errors of [`UsmArray::real`] and of [`UsmArray::zeros_like`]
-    pub fn imag_or_zeros(&self) -> Result<Self> {
-        match self.imag() {
-            Err(Error::NotComplex { .. }) => {
-                self.zeros_like(&LikeOptions { order: CopyOrder::Keep, ..LikeOptions::default() })
-            }
-            part => part,
-        }
     }
 
     /// The bytes of the elements as elements of another dtype, with NumPy's rules for `view(dtype)`: for another item size the

@@ -26,7 +26,7 @@ pub(super) fn binary<'py>(
     }
     let all = [("x1", (&a).into()), ("x2", (&b).into())];
     let check = |out: &UsmArray| out.check_out_of(&results::arrays([a.array(), b.array()]), Dtype::Bool);
-    results::Target::new(out, &all, check)?.give(x1.py(), move || {
+    results::ResultTarget::new(out, &all, check)?.give(x1.py(), move || {
         let arrays = results::arrays([a.array(), b.array()]);
         let result = match (&a, &b) {
             (NumberOrArray::Array(a), b) => function(a, b.into())?,
@@ -50,8 +50,9 @@ pub(super) fn unary<'py>(
     let (array, order) = (operands::array("x", x)?, copy_order(order)?);
     let (dtype, work) = known(&array);
     let check = |out: &UsmArray| out.check_out_of(&[&array], dtype);
-    let target = results::Target::new(out, &[("x", (&array).into())], check)?;
-    results::Target { work, ..target }.give(x.py(), move || function(&array)?.in_order_of(order, &[&array]))
+    let target = results::ResultTarget::new(out, &[("x", (&array).into())], check)?;
+    results::ResultTarget { work, ..target }
+        .give(x.py(), move || function(&array)?.in_order_of(order, &[&array]))
 }
 
 /// Functions of two operands: what it is, name, the method with the operands exchanged, what else raises ValueError, and an example:

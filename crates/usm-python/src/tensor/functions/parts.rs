@@ -73,7 +73,7 @@ fn part<'py>(
     }
     let array = view.get().array().clone();
     let check = |out: &UsmArray| out.check_out_of(&[&array], array.dtype());
-    results::Target::new(out, &[("x", (&array).into())], check)?
+    results::ResultTarget::new(out, &[("x", (&array).into())], check)?
         .give(x.py(), move || array.clone().in_order_of(order, &[&array]))
 }
 

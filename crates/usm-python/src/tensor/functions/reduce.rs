@@ -64,7 +64,7 @@ macro_rules! reductions {
         ) -> PyResult<Bound<'py, PyAny>> {
             let (array, axes) = (operands::array("x", x)?, operands::axes("axis", axis)?);
             let operands = [("x", (&array).into())];
-            results::Target::new(out, &operands, UsmArray::check_out)?.give(x.py(), move || array.$name(axes.as_deref(), keepdims))
+            results::ResultTarget::new(out, &operands, UsmArray::check_out)?.give(x.py(), move || array.$name(axes.as_deref(), keepdims))
         }
     )*};
 }
@@ -128,6 +128,6 @@ pub(crate) fn sum<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let (array, axes) = (operands::array("x", x)?, operands::axes("axis", axis)?);
     let dtype = operands::dtype("dtype", dtype)?;
-    results::Target::new(out, &[("x", (&array).into())], UsmArray::check_out)?
+    results::ResultTarget::new(out, &[("x", (&array).into())], UsmArray::check_out)?
         .give(x.py(), move || array.sum(axes.as_deref(), keepdims, dtype))
 }

@@ -41,12 +41,12 @@ pub(super) fn tuple<'py>(
 }
 
 /// Where the result of operands goes: into a new array, or into `out`.
-pub(super) struct Target<'a, 'py> {
+pub(super) struct ResultTarget<'a, 'py> {
     pub(super) out: Option<(&'a Bound<'py, PyAny>, UsmArray)>,
     pub(super) work: Work,
 }
 
-impl<'a, 'py> Target<'a, 'py> {
+impl<'a, 'py> ResultTarget<'a, 'py> {
     /// The target for operands, which have names for messages. What is wrong with the queues or with `out`, of which `check` knows more, is
     /// found here, before the work.
     pub(super) fn new(

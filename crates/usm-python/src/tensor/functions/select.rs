@@ -103,7 +103,7 @@ pub(crate) fn where_<'py>(
         let arrays = results::arrays([Some(&condition), x1.array(), x2.array()]);
         out.check_out_of(&arrays, where_dtype(&condition, &x1, &x2))
     };
-    results::Target::new(out, &all, check)?.give(py, move || {
+    results::ResultTarget::new(out, &all, check)?.give(py, move || {
         let arrays = results::arrays([Some(&condition), x1.array(), x2.array()]);
         usm_array::where_(&condition, &x1, &x2)?.in_order_of(order, &arrays)
     })

@@ -37,7 +37,7 @@ pub(crate) fn take<'py>(
     let axis = array.only_axis(operands::axis("axis", axis)?).or_raise()?;
     let mode = operands::mode(mode)?;
     let all = [("x", (&array).into()), ("indices", (&indices).into())];
-    results::Target::new(out, &all, UsmArray::check_out)?
+    results::ResultTarget::new(out, &all, UsmArray::check_out)?
         .give(x.py(), move || array.take(&indices, axis, mode))
 }
 
