@@ -44,3 +44,25 @@ for name, work in works.items():
             seconds=100,
         )
     )
+
+
+@BACKENDS
+def test_the_zeros_of_imag(backend):
+    """The job that has been left alone proves the interrupt: it still has the new array."""
+    print(
+        children.run(
+            backend,
+            INTERRUPTED
+            + """
+one = array(1, usm_type="shared")
+at_start, n = live(), 1 << 25
+def longer():
+    global n
+    n *= 2
+took = interrupted(lambda: ut.imag(ut.broadcast_to(one, n)), 0.02, longer, shows=lambda took: live() > at_start)
+until(lambda: live() == at_start)
+print(f"{BACKEND} imag: back {took * 1e3:.0f} ms after Ctrl-C")
+""",
+            seconds=100,
+        )
+    )

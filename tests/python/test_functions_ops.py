@@ -10,9 +10,11 @@ requirements.needed("hypothesis")
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+import usm
 import usm.tensor as ut
 
 from support.campaign import campaign
+from support.interface import Producer
 from support.pairs import ALL, BOOL, INTEGERS, REALS, pairs, places, same, same_elements, shapes
 
 ORDERED = [*BOOL, *INTEGERS, *REALS]
@@ -181,3 +183,75 @@ def test_refusals(queue, number):
     call, error, words = REFUSED[number]
     with pytest.raises(error, match=words):
         call(ut.ones(3, "f4", sycl_queue=queue))
+
+
+# Calls that fail, what they say, and the dtype of their results.
+OUT = [
+    (lambda a, out: ut.less(ut.astype(a, "c8"), a, out=out), "less", "bool"),
+    (lambda a, out: ut.signbit(ut.astype(a, "c8"), out=out), "signbit", "bool"),
+    (lambda a, out: ut.bitwise_and(a, a, out=out), "bitwise_and", "bool"),
+    (lambda a, out: ut.bitwise_invert(a, out=out), "bitwise_invert", "bool"),
+    (lambda a, out: ut.where(a, 300, ut.astype(a, "i1"), out=out), "300", "i1"),
+]
+OUT_ELSEWHERE = [
+    *OUT,
+    (lambda a, out: ut.max(ut.astype(a, "c8"), out=out), "max", "c8"),
+    (lambda a, out: ut.sum(a, dtype="bool", out=out), "sum", "bool"),
+    (lambda a, out: ut.take(a, [9], out=out), "9", "f4"),
+]
+FAILURES = (ValueError, TypeError, IndexError, OverflowError)
+
+
+@pytest.mark.parametrize("number", range(len(OUT)))
+def test_shape_and_dtype_of_out_are_checked_before_the_work(queue, number):
+    """The work would fail, too."""
+    call, words, dtype = OUT[number]
+    a = ut.ones(3, "f4", sycl_queue=queue)
+    for out in (ut.zeros(4, dtype, sycl_queue=queue), a):
+        with pytest.raises(ValueError, match="^out: found shape"):
+            call(a, out)
+    with pytest.raises(FAILURES, match=words):
+        call(a, ut.zeros(3, dtype, sycl_queue=queue))
+
+
+@pytest.mark.parametrize("number", range(len(OUT_ELSEWHERE)))
+def test_the_place_of_out_is_checked_before_the_work(queue, number):
+    call, words, dtype = OUT_ELSEWHERE[number]
+    a = ut.ones(3, "f4", sycl_queue=queue)
+    elsewhere = usm.SyclQueue(queue.sycl_context, queue.sycl_device)
+    with pytest.raises(ut.ExecutionPlacementError, match="out"):
+        call(a, ut.zeros(3, dtype, sycl_queue=elsewhere))
+    with pytest.raises(ValueError, match="^out: found a read-only"):
+        call(a, ut.broadcast_to(ut.zeros(1, dtype, sycl_queue=queue), (3,)))
+    with pytest.raises(FAILURES, match=words):
+        call(a, ut.zeros(3, dtype, sycl_queue=queue))
+
+
+class Counted(Producer):
+    """How often its interface was read."""
+
+    reads = 0
+
+    @property
+    def __sycl_usm_array_interface__(self):
+        self.reads += 1
+        return self.interface
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int32"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: ut.bitwise_and(x, True),
+        lambda x: ut.bitwise_or(True, x),
+        lambda x: ut.bitwise_xor(x, x.owner),
+        lambda x: ut.bitwise_invert(x),
+        lambda x: ut.full_like(x, 1),
+        lambda x: ut.equal(x, 1),
+    ],
+)
+def test_an_object_is_imported_once(dtype, call):
+    owner = ut.ones(3, dtype, usm_type="shared")
+    x = Counted(owner.__sycl_usm_array_interface__, owner)
+    assert call(x).shape == (3,)
+    assert x.reads == 1

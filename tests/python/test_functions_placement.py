@@ -125,3 +125,11 @@ def test_validate_usm_type():
         ut.validate_usm_type("other")
     with pytest.raises(TypeError, match="usm_type: found NoneType"):
         ut.validate_usm_type(None, allow_none=False)
+
+
+def test_astype_without_a_copy_gives_the_array_only_on_its_own_queue(queue, usm_type):
+    other = usm.SyclQueue(queue.sycl_context, queue.sycl_device)
+    a = ut.ones(3, "f4", sycl_queue=queue, usm_type=usm_type)
+    assert ut.astype(a, "f4", copy=False) is ut.astype(a, "f4", copy=False, device=queue) is a
+    there = ut.astype(a, "f4", copy=False, device=other)
+    assert there.sycl_queue == other and there.tolist() == [1.0] * 3

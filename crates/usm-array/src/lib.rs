@@ -86,7 +86,7 @@ mod work;
 
 pub use array::{
     ArrayOrScalar, BufferSource, Peer, UsmArray, UsmArrayBuilder, coerced_kind, cuda_syclobj,
-    queue_of_cuda_syclobj,
+    execution_queue, queue_of_cuda_syclobj,
 };
 pub use copy::{Conversion, CopyMode};
 pub use create::{
@@ -100,7 +100,7 @@ pub use dtype::{
 };
 pub use error::{CreateError, Error, IndexError, ManipulateError, Result};
 pub use half;
-pub use index::{IndexItem, IndexMode, where_};
+pub use index::{IndexItem, IndexMode, where_, where_dtype};
 pub use interface::VERSION as INTERFACE_VERSION;
 pub use interface::{
     ByteSpan, CUDA_INTERFACE_VERSION, CudaArrayInterface, InterfaceError, InterfaceRef, UsmArrayInterface,
@@ -110,7 +110,7 @@ pub use layout::{
     Axes, CopyOrder, Extent, Layout, LayoutError, MAX_NDIM, Offsets, Order, Overlap, SliceItem, SliceItems,
     SliceRange, StridedBytes, broadcast_layouts, broadcast_shapes, product_shape, unravel,
 };
-pub use manipulate::{OperandMemory, Reach, Repeats, ResultPlace, common_order};
+pub use manipulate::{OperandMemory, Reach, Repeats, ResultPlace, check_queues, common_order};
 /// The crate `ndarray` 0.17, whose views the feature `ndarray` converts from and to.
 #[cfg(feature = "ndarray")]
 pub use ndarray;

@@ -124,13 +124,17 @@ impl Work {
     /// [`UsmArray::converted`].
     #[must_use]
     pub fn of_conversion(array: &UsmArray, wanted: &Conversion<'_>) -> Self {
-        let device = wanted.queue.unwrap_or(array.queue()).device();
+        if array.is_as(wanted) {
+            return Self::pass(0, 0, true);
+        }
+        let queue = wanted.queue_for(array);
+        let device = queue.unwrap_or(array.queue()).device();
         let (from_host, kind) = (array.is_host_reachable(), wanted.kind);
-        let to_host = match (kind, wanted.queue) {
+        let to_host = match (kind, queue) {
             (None, None) => from_host,
             _ => device.host_reachable(kind.unwrap_or(array.kind())),
         };
-        let is_in_context = wanted.queue.is_none_or(|queue| queue.context() == array.context());
+        let is_in_context = queue.is_none_or(|queue| queue.context() == array.context());
         if wanted.copy == CopyMode::Never {
             return Self::pass(0, 0, from_host && to_host);
         }
@@ -144,6 +148,18 @@ impl Work {
     #[must_use]
     pub fn of_copy(array: &UsmArray) -> Self {
         Self::of_conversion(array, &Conversion { copy: CopyMode::Always, ..Conversion::default() })
+    }
+
+    /// [`UsmArray::imag_or_zeros`]: a view of complex numbers, or zeros.
+    #[must_use]
+    pub fn of_imag(array: &UsmArray) -> Self {
+        if array.dtype().kind() == 'c' { Self::pass(0, 0, true) } else { Self::of_copy(array) }
+    }
+
+    /// [`UsmArray::conj`], which no kernel computes.
+    #[must_use]
+    pub fn of_conj(array: &UsmArray) -> Self {
+        if array.dtype().kind() == 'c' { Self::through(array.size_bytes()) } else { Self::of_copy(array) }
     }
 
     /// [`UsmArray::to_queue`].
@@ -255,6 +271,19 @@ impl Work {
         if new.is_host_reachable() { Self::of_new(new, len) } else { Self::SUBMITTED }
     }
 
+    /// [`CreateOptions::full`] with so many elements.
+    #[must_use]
+    pub fn of_full<'v>(new: &CreateOptions<'_>, len: usize, value: impl Into<ArrayOrScalar<'v>>) -> Self {
+        let Some(values) = value.into().array() else { return Self::of_fill(new, len) };
+        match (new.is_host_reachable(), values.is_host_reachable()) {
+            (false, false) => Self::SUBMITTED,
+            (to_host, from_host) => {
+                let itemsize_bytes = new.dtype.unwrap_or(values.dtype()).itemsize_bytes();
+                Self::pass(len, len.saturating_mul(itemsize_bytes), to_host && from_host)
+            }
+        }
+    }
+
     /// A new array of so many elements, which the function computes.
     #[must_use]
     pub fn of_new(new: &CreateOptions<'_>, len: usize) -> Self {
@@ -336,13 +365,9 @@ mod tests {
         UsmArray::empty(&queue(), kind, &[len], Dtype::U8).expect("memory")
     }
 
-    const ALWAYS: Conversion<'static> = Conversion {
-        dtype: None,
-        kind: None,
-        queue: None,
-        order: crate::layout::CopyOrder::Keep,
-        copy: CopyMode::Always,
-    };
+    fn always() -> Conversion<'static> {
+        Conversion { copy: CopyMode::Always, ..Conversion::default() }
+    }
 
     #[test]
     fn one_pass_of_this_thread_is_negligible_short_and_long_by_its_bytes_and_elements() {
@@ -381,7 +406,7 @@ mod tests {
     #[test]
     fn nobody_waits_for_copies_between_memory_that_only_devices_reach() {
         let (near, far) = (bytes(UsmKind::Shared, 16 << 20), bytes(UsmKind::Device, 16 << 20));
-        let conversion = |array, kind| Work::of_conversion(array, &Conversion { kind, ..ALWAYS }).cost();
+        let conversion = |array, kind| Work::of_conversion(array, &Conversion { kind, ..always() }).cost();
         assert_eq!(conversion(&far, None), Cost::Short);
         assert_eq!(conversion(&far, Some(UsmKind::Shared)), Cost::Long);
         assert_eq!(conversion(&near, Some(UsmKind::Device)), Cost::Long);
@@ -399,7 +424,7 @@ mod tests {
         let far = bytes(UsmKind::Device, 16 << 20);
         let context = usm_memory::usm_core::Context::new(&[far.device().clone()]).expect("a context");
         let other = Runtime::global().queue_in(&context, far.device()).expect("a queue");
-        let there = Conversion { queue: Some(&other), ..ALWAYS };
+        let there = Conversion { queue: Some(&other), ..always() };
         assert_eq!(Work::of_conversion(&far, &there).cost(), Cost::Long);
         assert_eq!(Work::of_move(&far, &other).cost(), Cost::Long);
         assert_eq!(Work::of_move(&far, far.queue()).cost(), Cost::Negligible);
@@ -409,7 +434,7 @@ mod tests {
     fn small_work_in_memory_that_this_thread_reaches_is_negligible() {
         let (near, far) = (bytes(UsmKind::Host, 4096), bytes(UsmKind::Device, 4096));
         for (array, expected) in [(&near, Cost::Negligible), (&far, Cost::Short)] {
-            assert_eq!(Work::of_conversion(array, &ALWAYS).cost(), expected);
+            assert_eq!(Work::of_conversion(array, &always()).cost(), expected);
             assert_eq!(Work::of_assignment(array, Scalar::Int(1)).cost(), expected);
             assert_eq!(Work::of_elements(array).cost(), expected);
             assert_eq!(Work::of_element(array).cost(), expected);

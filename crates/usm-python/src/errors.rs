@@ -205,7 +205,10 @@ impl ToPyErr for usm_array::Error {
             ) => PyIndexError::new_err(self.to_string()),
             E::Memory(error) => error.to_py_err(),
             E::Manipulate(ManipulateError::QueuesDiffer { name, first, found, expected }) => {
-                ExecutionPlacementError::new_err(queues_differ(name, first, found, expected))
+                ExecutionPlacementError::new_err(format!(
+                    "{name} is on another queue ({found}) than {first} ({expected}); \
+                     {name}.to_device({first}.device) moves it"
+                ))
             }
             E::Create(CreateError::TooManyItems { .. }) => PyMemoryError::new_err(self.to_string()),
             E::Create(CreateError::ZeroStep { .. }) => PyZeroDivisionError::new_err(self.to_string()),
@@ -246,18 +249,6 @@ pub(crate) fn set_raised(error: PyErr) {
 
 fn raised() -> PyErr {
     RAISED.take().unwrap_or_else(|| PyKeyboardInterrupt::new_err("interrupted"))
-}
-
-/// Two arrays of one operation are on queues that do not compute together.
-pub(crate) fn queues_differ(
-    name: &str,
-    first: &str,
-    found: impl std::fmt::Display,
-    expected: impl std::fmt::Display,
-) -> String {
-    format!(
-        "{name} is on another queue ({found}) than {first} ({expected}); {name}.to_device({first}.device) moves it"
-    )
 }
 
 /// Another exception, made from the text of one of class `E`; exceptions of other classes stay as they are.

@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::{PyMemoryError, PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyInt, PyList, PyTuple};
+use pyo3::types::{PyBool, PyInt, PyList, PyRange, PyTuple};
 
 use crate::called;
 use crate::errors::wrong_type;
@@ -82,6 +82,16 @@ where
         None => index(&self::item(name, i), item),
     };
     items.iter().enumerate().map(one).collect()
+}
+
+/// Whether it is a list or tuple.
+pub(crate) fn is_list_or_tuple(object: &Bound<'_, PyAny>) -> bool {
+    object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>()
+}
+
+/// Whether it is a list, tuple or range, whose items are taken for elements.
+pub(crate) fn is_plain_sequence(object: &Bound<'_, PyAny>) -> bool {
+    is_list_or_tuple(object) || object.is_instance_of::<PyRange>()
 }
 
 /// The value of an integer of Python's own that is in range.

@@ -7,7 +7,7 @@ use pyo3::types::PyTuple;
 use usm_array::usm_core::fork::{ForkMutex, ForkOnce};
 use usm_array::usm_core::{Queue, UsmKind};
 use usm_array::usm_memory::UsmBuffer;
-use usm_array::{Dtype, Layout, Order, UsmArray};
+use usm_array::{BufferSource, Dtype, UsmArray};
 
 use crate::errors::OrRaise;
 
@@ -51,6 +51,11 @@ impl UsmNdarray {
     /// Those that have been asked for.
     pub(crate) fn attributes(&self) -> &Attributes {
         self.attributes.get_or_init(Box::default)
+    }
+
+    /// A new object of an array.
+    pub(crate) fn object(py: Python<'_>, array: impl Into<Box<UsmArray>>) -> PyResult<Bound<'_, PyAny>> {
+        Ok(Bound::new(py, Self::from_array(array))?.into_any())
     }
 
     /// The array.
@@ -148,7 +153,7 @@ impl Memory {
 
     /// The bytes as an array of one axis.
     pub(crate) fn as_bytes_array(&self) -> PyResult<UsmArray> {
-        let layout = Layout::contiguous(&[self.buffer.len_bytes()], Order::C).or_raise()?;
-        UsmArray::from_parts(self.buffer.clone(), Dtype::U8, layout, 0).or_raise()
+        let source = BufferSource::Existing(self.buffer.clone());
+        UsmArray::builder(&[self.buffer.len_bytes()], Dtype::U8).build(source).or_raise()
     }
 }

@@ -27,7 +27,7 @@ mod views;
 pub use builder::{BufferSource, UsmArrayBuilder};
 pub(crate) use construct::check_bounds;
 pub(crate) use import::cuda_device_of;
-pub use operand::{ArrayOrScalar, coerced_kind};
+pub use operand::{ArrayOrScalar, coerced_kind, execution_queue};
 pub use publish::Peer;
 pub use syclobj::{cuda_syclobj, queue_of_cuda_syclobj};
 use usm_memory::UsmBuffer;

@@ -1,7 +1,7 @@
 //! An operand of an operation: an array or one value
 
 use num_complex::Complex64;
-use usm_memory::usm_core::UsmKind;
+use usm_memory::usm_core::{Queue, UsmKind};
 
 use super::UsmArray;
 use crate::scalar::Scalar;
@@ -26,6 +26,17 @@ pub enum ArrayOrScalar<'a> {
     Array(&'a UsmArray),
     /// One value beside every element.
     Scalar(Scalar),
+}
+
+impl<'a> ArrayOrScalar<'a> {
+    /// The array, unless it is one value.
+    #[must_use]
+    pub const fn array(self) -> Option<&'a UsmArray> {
+        match self {
+            Self::Array(array) => Some(array),
+            Self::Scalar(_) => None,
+        }
+    }
 }
 
 impl<'a> From<&'a UsmArray> for ArrayOrScalar<'a> {
@@ -74,13 +85,30 @@ pub fn coerced_kind(kinds: impl IntoIterator<Item = UsmKind>) -> Option<UsmKind>
     kinds.into_iter().max_by_key(rank)
 }
 
+/// The queue on which to compute with arrays of the given queues: the first one if all are the same. `None` for several, and for none.
+///
+/// This is the rule of `dpctl.utils.get_execution_queue`.
+///
+/// ```
+/// use usm_array::{execution_queue, usm_core::{Queue, QueueProperties, Runtime}};
+///
+/// let device = Runtime::global().host_device();
+/// let queue = Runtime::global().default_queue(device)?;
+/// let other = queue.context().create_queue(device, QueueProperties::default())?;
+/// assert_eq!(execution_queue(&[queue.clone(), queue.clone()]), Some(&queue));
+/// assert_eq!(execution_queue(&[queue, other]), None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn execution_queue(queues: &[Queue]) -> Option<&Queue> {
+    let (first, others) = queues.split_first()?;
+    others.iter().all(|queue| queue == first).then_some(first)
+}
+
 impl UsmArray {
     /// The kind of memory that an operation on this array and other operands gives. One value has no memory.
     pub(crate) fn kind_with<const N: usize>(&self, others: [ArrayOrScalar<'_>; N]) -> UsmKind {
-        let kinds = others.into_iter().filter_map(|operand| match operand {
-            ArrayOrScalar::Array(array) => Some(array.kind()),
-            ArrayOrScalar::Scalar(_) => None,
-        });
+        let kinds = others.into_iter().filter_map(|operand| operand.array().map(Self::kind));
         coerced_kind(kinds.chain([self.kind()])).unwrap_or(self.kind())
     }
 }

@@ -4,7 +4,7 @@ use super::cast::Cast;
 use super::execute::assign;
 use super::place::small_run;
 use super::plan::CopyPlan;
-use crate::array::UsmArray;
+use crate::array::{ArrayOrScalar, UsmArray};
 use crate::dtype::{Casting, can_cast};
 use crate::error::{Error, Result};
 use crate::layout::{Layout, SliceItem};
@@ -81,6 +81,30 @@ impl UsmArray {
             return Err(Error::CastNotAllowed { from, to, casting });
         }
         self.assign_elements(source)
+    }
+
+    /// One value for all elements, or the elements of an array as by [`assign_cast`](Self::assign_cast).
+    ///
+    /// ```
+    /// use usm_array::usm_core::{Runtime, UsmKind};
+    /// use usm_array::{Casting, UsmArray};
+    ///
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
+    /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[0.0, 0.0])?;
+    /// array.assign_any(7, Casting::Unsafe)?;
+    /// assert_eq!(array.to_vec::<f64>()?, [7.0, 7.0]);
+    /// array.assign_any(&UsmArray::from_slice(&queue, UsmKind::Host, &[1], &[2_u8])?, Casting::Safe)?;
+    /// assert_eq!(array.to_vec::<f64>()?, [2.0, 2.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`fill_scalar`](Self::fill_scalar), to which the casting means nothing, or of [`assign_cast`](Self::assign_cast).
+    pub fn assign_any<'a>(&self, value: impl Into<ArrayOrScalar<'a>>, casting: Casting) -> Result<()> {
+        match value.into() {
+            ArrayOrScalar::Array(source) => self.assign_cast(source, casting),
+            ArrayOrScalar::Scalar(value) => self.fill_scalar(value),
+        }
     }
 
     fn assign_elements(&self, source: &Self) -> Result<()> {

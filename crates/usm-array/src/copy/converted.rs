@@ -3,7 +3,7 @@
 use usm_memory::usm_core::{Queue, UsmKind};
 
 use crate::array::{BufferSource, UsmArray};
-use crate::dtype::{Casting, Dtype};
+use crate::dtype::{Casting, Dtype, can_cast};
 use crate::error::{Error, Result};
 use crate::layout::CopyOrder;
 
@@ -31,19 +31,39 @@ pub struct Conversion<'a> {
     pub kind: Option<UsmKind>,
     /// Queue, in whose context the memory is
     pub queue: Option<&'a Queue>,
+    /// Whether an array on another queue of the same device stays there
+    pub any_queue: bool,
     /// Order of the axes in memory
     pub order: CopyOrder,
     /// Whether the result is a copy
     pub copy: CopyMode,
+    /// Which casts are allowed
+    pub casting: Casting,
 }
 
 impl Default for Conversion<'_> {
     fn default() -> Self {
-        Self { dtype: None, kind: None, queue: None, order: CopyOrder::Keep, copy: CopyMode::IfNeeded }
+        Self::AS_IT_IS
     }
 }
 
 impl<'a> Conversion<'a> {
+    /// The default.
+    const AS_IT_IS: Self = Self {
+        dtype: None,
+        kind: None,
+        queue: None,
+        any_queue: false,
+        order: CopyOrder::Keep,
+        copy: CopyMode::IfNeeded,
+        casting: Casting::Unsafe,
+    };
+
+    /// The queue that an array has to move to, or its own again.
+    pub(crate) fn queue_for(&self, array: &UsmArray) -> Option<&'a Queue> {
+        self.queue.filter(|queue| !(self.any_queue && queue.device() == array.device()))
+    }
+
     /// An operand as an operation with another array takes it: in memory of its kind, on its queue. A copy only where it is elsewhere.
     ///
     /// ```
@@ -108,7 +128,7 @@ impl UsmArray {
     ///
     /// ```
     /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::{Conversion, CopyMode, CopyOrder, UsmArray};
+    /// use usm_array::{Casting, Conversion, CopyMode, CopyOrder, Dtype, UsmArray};
     ///
     /// let runtime = Runtime::global();
     /// let queue = runtime.default_queue(runtime.host_device())?;
@@ -118,35 +138,42 @@ impl UsmArray {
     /// let never = Conversion { copy: CopyMode::Never, ..Conversion::default() };
     /// assert_eq!(array.converted(&never)?.address(), array.address());
     /// assert!(array.converted(&Conversion { order: CopyOrder::F, ..never }).is_err());
+    /// let safe = Conversion { dtype: Some(Dtype::I8), casting: Casting::Safe, ..Conversion::default() };
+    /// assert!(array.converted(&safe).is_err());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
+    /// - [`Error::CastNotAllowed`]: the casting does not allow the dtype
     /// - [`Error::CopyNeeded`], [`Error::MoveNeeded`]: a copy is needed and not allowed
     /// - those of [`UsmArray::copy`]
     pub fn converted(&self, wanted: &Conversion<'_>) -> Result<Self> {
         if self.is_as(wanted) {
             return Ok(self.clone());
         }
+        let (from, to, casting) = (self.dtype(), wanted.dtype.unwrap_or(self.dtype()), wanted.casting);
+        if !can_cast(from, to, casting) {
+            return Err(Error::CastNotAllowed { from, to, casting });
+        }
+        let queue = wanted.queue_for(self);
         if wanted.copy != CopyMode::Always
-            && let Some(queue) = wanted.queue
+            && let Some(queue) = queue
             && let Some(shared) = self.shared_with(queue)?
         {
             return shared.converted(wanted);
         }
-        let dtype = wanted.dtype.unwrap_or(self.dtype());
         if wanted.copy == CopyMode::Never {
             return Err(match self.reason_to_move(wanted) {
-                Some(reason) if dtype == self.dtype() => Error::MoveNeeded { reason },
-                _ => Error::CopyNeeded { found: self.dtype(), expected: dtype },
+                Some(reason) if to == from => Error::MoveNeeded { reason },
+                _ => Error::CopyNeeded { found: from, expected: to },
             });
         }
-        let (kind, queue) = (wanted.kind.unwrap_or(self.kind()), wanted.queue.unwrap_or(self.queue()));
+        let (kind, queue) = (wanted.kind.unwrap_or(self.kind()), queue.unwrap_or(self.queue()));
         let packed = self.layout().packed(wanted.order)?;
-        let copy = Self::builder(self.shape(), dtype)
+        let copy = Self::builder(self.shape(), to)
             .strides(packed.strides())
             .build(BufferSource::Allocate { kind, queue })?;
-        copy.assign_cast(self, Casting::Unsafe)?;
+        copy.assign_cast(self, casting)?;
         Ok(copy)
     }
 
@@ -195,7 +222,7 @@ impl UsmArray {
             && self.context().is_permanent()
             && self.device().host_reachable(UsmKind::Device);
         let (kind, order, copy) = (Some(UsmKind::Host), CopyOrder::Any, CopyMode::Always);
-        is_pooled.then_some(Conversion { dtype: None, kind, queue: None, order, copy })
+        is_pooled.then_some(Conversion { kind, order, copy, ..Conversion::AS_IT_IS })
     }
 
     /// Whether [`converted`](Self::converted) gives this array itself.
@@ -210,7 +237,7 @@ impl UsmArray {
     fn reason_to_move(&self, wanted: &Conversion<'_>) -> Option<&'static str> {
         if wanted.kind.is_some_and(|kind| kind != self.kind()) {
             Some("memory of another kind")
-        } else if wanted.queue.is_some_and(|queue| queue != self.queue()) {
+        } else if wanted.queue_for(self).is_some_and(|queue| queue != self.queue()) {
             Some("memory of another queue")
         } else if !wanted.order.is_of(self.layout()) {
             Some("another order of axes")

@@ -2,9 +2,9 @@
 
 use usm_memory::usm_core::{Queue, UsmKind};
 
-use crate::array::{BufferSource, UsmArray};
-use crate::dtype::Dtype;
-use crate::error::Result;
+use crate::array::{ArrayOrScalar, BufferSource, UsmArray};
+use crate::dtype::{Casting, Dtype};
+use crate::error::{Error, Result};
 use crate::layout::{CopyOrder, Layout, Order};
 use crate::scalar::Scalar;
 
@@ -72,6 +72,29 @@ impl UsmArray {
         Ok(array)
     }
 
+    /// The imaginary parts of complex numbers; of other numbers a new array of zeros, whose axes lie in memory as the ones of this array.
+    ///
+    /// ```
+    /// use usm_array::{UsmArray, num_complex::Complex, usm_core::{Runtime, UsmKind}};
+    ///
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
+    /// let numbers = UsmArray::from_slice(&queue, UsmKind::Device, &[1], &[Complex::new(1.0, 2.0)])?;
+    /// assert_eq!(numbers.imag_or_zeros()?.to_vec::<f64>()?, [2.0]);
+    /// assert_eq!(numbers.real()?.imag_or_zeros()?.to_vec::<f64>()?, [0.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// - the errors of [`UsmArray::real`] and of [`UsmArray::zeros_like`]
+    pub fn imag_or_zeros(&self) -> Result<Self> {
+        match self.imag() {
+            Err(Error::NotComplex { .. }) => {
+                self.zeros_like(&LikeOptions { order: CopyOrder::Keep, ..LikeOptions::default() })
+            }
+            part => part,
+        }
+    }
+
     /// As [`empty_like`](Self::empty_like), of ones.
     ///
     /// # Errors
@@ -80,11 +103,24 @@ impl UsmArray {
         self.full_like(Scalar::Bool(true), options)
     }
 
-    /// As [`empty_like`](Self::empty_like), of one value. The value does not change the dtype.
+    /// As [`empty_like`](Self::empty_like), of one value, or of the elements of another array, which are broadcast and cast. They do not
+    /// change the dtype.
     ///
     /// # Errors
     /// The errors of [`CreateOptions::full`](crate::CreateOptions::full).
-    pub fn full_like(&self, value: Scalar, options: &LikeOptions<'_>) -> Result<Self> {
+    pub fn full_like<'v>(
+        &self,
+        value: impl Into<ArrayOrScalar<'v>>,
+        options: &LikeOptions<'_>,
+    ) -> Result<Self> {
+        let value = match value.into() {
+            ArrayOrScalar::Scalar(value) => value,
+            ArrayOrScalar::Array(values) => {
+                let array = self.empty_like(options)?;
+                array.assign_cast(values, Casting::Unsafe)?;
+                return Ok(array);
+            }
+        };
         let dtype = options.dtype.unwrap_or(self.dtype());
         let element = value.to_bytes(dtype)?; // refused before anything is allocated
         let array = self.empty_like(options)?;

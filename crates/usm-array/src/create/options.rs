@@ -2,8 +2,8 @@
 
 use usm_memory::usm_core::{Queue, UsmKind};
 
-use crate::array::{BufferSource, UsmArray};
-use crate::dtype::{DefaultDtypes, Dtype, WeakScalar, default_dtypes};
+use crate::array::{ArrayOrScalar, BufferSource, UsmArray};
+use crate::dtype::{Casting, DefaultDtypes, Dtype, WeakScalar, default_dtypes};
 use crate::error::Result;
 use crate::layout::Order;
 use crate::scalar::Scalar;
@@ -21,6 +21,7 @@ use crate::scalar::Scalar;
 /// assert_eq!(new.ones(&[2])?.to_vec::<f64>()?, [1.0, 1.0]);
 /// assert_eq!(new.full(&[2], Scalar::Int(7))?.dtype(), Dtype::I64);
 /// assert_eq!(new.dtype(Dtype::U8).full(&[2], Scalar::Int(7))?.to_vec::<u8>()?, [7, 7]);
+/// assert_eq!(new.full(&[2], &new.ones(&[1])?)?.to_vec::<f64>()?, [1.0, 1.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
@@ -76,13 +77,22 @@ impl<'a> CreateOptions<'a> {
         self.dtype(self.dtype_or(WeakScalar::Float)).full(shape, Scalar::Bool(true))
     }
 
-    /// An array of one value, by default of the default dtype of the value's kind.
+    /// An array of one value, by default of the default dtype of the value's kind; or of the elements of another array, which are broadcast
+    /// and cast, by default of the same dtype.
     ///
     /// # Errors
     /// - [`Error::ScalarKind`](crate::Error::ScalarKind), [`Error::ScalarRange`](crate::Error::ScalarRange): the dtype does not
     ///   hold the value
-    /// - the errors of [`CreateOptions::zeros`]
-    pub fn full(&self, shape: &[usize], value: Scalar) -> Result<UsmArray> {
+    /// - the errors of [`CreateOptions::zeros`] and of [`UsmArray::assign_cast`]
+    pub fn full<'v>(&self, shape: &[usize], value: impl Into<ArrayOrScalar<'v>>) -> Result<UsmArray> {
+        let value = match value.into() {
+            ArrayOrScalar::Scalar(value) => value,
+            ArrayOrScalar::Array(values) => {
+                let array = self.allocate(shape, self.dtype.unwrap_or(values.dtype()))?;
+                array.assign_cast(values, Casting::Unsafe)?;
+                return Ok(array);
+            }
+        };
         let dtype = self.dtype_or(value.kind());
         let element = value.to_bytes(dtype)?;
         let array = self.allocate(shape, dtype)?;

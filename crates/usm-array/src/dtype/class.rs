@@ -55,6 +55,35 @@ impl Dtype {
         matches!(self.class(), Class::Narrow)
     }
 
+    /// The dtype of the bits of a narrow floating-point dtype: unsigned integers of as many bytes. `None` for other dtypes.
+    ///
+    /// ```
+    /// use usm_array::Dtype;
+    ///
+    /// assert_eq!((Dtype::BF16.narrow_bits(), Dtype::F8E5M2.narrow_bits()), (Some(Dtype::U16), Some(Dtype::U8)));
+    /// assert_eq!(Dtype::F16.narrow_bits(), None);
+    /// ```
+    #[must_use]
+    pub const fn narrow_bits(self) -> Option<Self> {
+        match (self.class(), self.itemsize_bytes()) {
+            (Class::Narrow, 1) => Some(Self::U8),
+            (Class::Narrow, _) => Some(Self::U16),
+            _ => None,
+        }
+    }
+
+    /// Whether this is a dtype of integers, signed or not.
+    ///
+    /// ```
+    /// use usm_array::Dtype;
+    ///
+    /// assert!(Dtype::U8.is_integer() && !Dtype::Bool.is_integer());
+    /// ```
+    #[must_use]
+    pub const fn is_integer(self) -> bool {
+        self.class().is_whole()
+    }
+
     /// The dtype that operations compute in: `float32` for narrow dtypes, whose numbers it holds.
     pub(crate) const fn computed(self) -> Self {
         if self.is_narrow() { Self::F32 } else { self }

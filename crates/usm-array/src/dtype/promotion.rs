@@ -127,6 +127,29 @@ impl DefaultDtypes {
             other => other,
         })
     }
+
+    /// As [`result_type`](Self::result_type), but numbers alone give the default dtype of the highest kind.
+    ///
+    /// ```
+    /// use usm_array::{DefaultDtypes, Dtype, WeakScalar};
+    ///
+    /// let numbers = [WeakScalar::Bool.into(), WeakScalar::Float.into()];
+    /// assert_eq!(DefaultDtypes::WITHOUT_FP64.result_type_or_default(&numbers), Ok(Dtype::F32));
+    /// ```
+    ///
+    /// # Errors
+    /// - [`DtypeError::NoDtype`]: no operands
+    pub fn result_type_or_default(&self, operands: &[PromotionOperand]) -> Result<Dtype, DtypeError> {
+        let highest = operands.iter().map(|operand| match operand {
+            PromotionOperand::Weak(scalar) => Some(*scalar),
+            PromotionOperand::Dtype(_) => None,
+        });
+        // `None` where one of them has a dtype.
+        match highest.collect::<Option<Vec<_>>>().and_then(|numbers| numbers.into_iter().max()) {
+            Some(highest) => Ok(self.of(highest)),
+            None => self.result_type(operands),
+        }
+    }
 }
 
 /// The widest dtypes of each kind so far, in bytes of one number; 0 is none.

@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 use usm_derive::ErrorDebug;
+use usm_memory::usm_core::Queue;
 
 use crate::dtype::Dtype;
 
@@ -25,6 +26,21 @@ pub enum ManipulateError {
         found: String,
         /// Device and order of the first array's queue
         expected: String,
+    },
+    /// A read-only array for a result.
+    #[error("out: found a read-only array, allowed are writable ones")]
+    OutReadOnly,
+    /// An array of another shape or dtype for a result.
+    #[error("out: found shape {found:?} of {found_dtype}, allowed is shape {expected:?} of {expected_dtype}")]
+    OutDiffers {
+        /// Shape of the array
+        found: Vec<usize>,
+        /// Element type of the array
+        found_dtype: Dtype,
+        /// Shape of the result
+        expected: Vec<usize>,
+        /// Element type of the result
+        expected_dtype: Dtype,
     },
     /// Arrays to join with unequal numbers of axes.
     #[error("arrays[{place}]: found {found} axes, allowed are {expected}, as arrays[0] has")]
@@ -82,4 +98,12 @@ pub enum ManipulateError {
         /// Number of axes
         axes: usize,
     },
+}
+
+impl ManipulateError {
+    /// The error for the queue of an array that does not compute with that of the first one.
+    pub(crate) fn queues_differ((name, found): (&str, &Queue), (first, expected): (&str, &Queue)) -> Self {
+        let [found, expected] = [found, expected].map(ToString::to_string);
+        Self::QueuesDiffer { name: name.to_owned(), first: first.to_owned(), found, expected }
+    }
 }

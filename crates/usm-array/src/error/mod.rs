@@ -234,7 +234,7 @@ pub enum Error {
         shape: Vec<usize>,
     },
     /// A cast that the caller does not allow.
-    #[error("source: found elements of {from}, allowed are those that cast to {to} with casting '{casting}'")]
+    #[error("casting: found '{casting}', which does not allow {from} to become {to}")]
     CastNotAllowed {
         /// Element type of the source
         from: Dtype,

@@ -40,7 +40,7 @@ pub fn where_<'a, 'b>(
 ) -> Result<UsmArray> {
     let (x, y) = (x.into(), y.into());
     let shape = broadcast_shapes(&[condition.shape(), shape_of(x), shape_of(y)])?;
-    let dtype = promoted(condition, x, y);
+    let dtype = where_dtype(condition, x, y);
     let result = UsmArray::empty(condition.queue(), condition.kind_with([x, y]), &shape, dtype)?;
     if by_kernels::choose(&result, condition, x, y)? {
         return Ok(result);
@@ -66,17 +66,29 @@ fn shape_of(operand: ArrayOrScalar<'_>) -> &[usize] {
     }
 }
 
-fn promoted(condition: &UsmArray, x: ArrayOrScalar<'_>, y: ArrayOrScalar<'_>) -> Dtype {
-    let operand = |operand| match operand {
+/// The dtype of [`where_`] of these operands.
+///
+/// ```
+/// use usm_array::{Dtype, UsmArray, where_dtype, usm_core::{Runtime, UsmKind}};
+///
+/// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
+/// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2], &[1_u8, 0])?;
+/// assert_eq!(where_dtype(&array, &array, 7), Dtype::U8);
+/// assert_eq!(where_dtype(&array, 7, 0.5), Dtype::F64);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn where_dtype<'a, 'b>(
+    condition: &UsmArray,
+    x: impl Into<ArrayOrScalar<'a>>,
+    y: impl Into<ArrayOrScalar<'b>>,
+) -> Dtype {
+    let operands: [PromotionOperand; 2] = [x.into(), y.into()].map(|operand| match operand {
         ArrayOrScalar::Array(array) => PromotionOperand::Dtype(array.dtype()),
         ArrayOrScalar::Scalar(value) => value.kind().into(),
-    };
-    let defaults = default_dtypes(condition.device());
-    // Numbers alone have no dtype, beside a boolean they have the default one of their kind.
-    defaults.result_type(&[operand(x), operand(y)]).unwrap_or_else(|_| {
-        let with_bool = defaults.result_type(&[operand(x), operand(y), Dtype::Bool.into()]);
-        with_bool.unwrap_or(Dtype::Bool)
-    })
+    });
+    // Two operands have a dtype.
+    default_dtypes(condition.device()).result_type_or_default(&operands).unwrap_or(Dtype::Bool)
 }
 
 fn choose<const N: usize>(

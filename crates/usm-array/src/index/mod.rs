@@ -46,7 +46,7 @@ mod take;
 mod values;
 mod walk;
 
-pub use choose::where_;
+pub use choose::{where_, where_dtype};
 pub use item::IndexItem;
 pub use mode::IndexMode;
 use plan::Plan;

@@ -2,7 +2,7 @@
 
 use usm_memory::usm_core::{Queue, UsmKind};
 
-use crate::array::{UsmArray, coerced_kind};
+use crate::array::{ArrayOrScalar, UsmArray, coerced_kind};
 use crate::copy::Conversion;
 use crate::dtype::{Casting, Dtype, PromotionOperand, default_dtypes};
 use crate::error::{ManipulateError, Result};
@@ -90,7 +90,7 @@ impl<'a> Followed<'a> {
         for (place, array) in arrays.iter().enumerate().skip(1) {
             // The name is for the error only.
             if !array.queue().computes_with(first.queue()) {
-                same_queue(("arrays[0]", first), (&format!("arrays[{place}]"), array))?;
+                check_queues([("arrays[0]", first.into()), (&format!("arrays[{place}]"), (*array).into())])?;
             }
         }
         let operands: Vec<PromotionOperand> = arrays.iter().map(|array| array.dtype().into()).collect();
@@ -108,15 +108,32 @@ impl<'a> Followed<'a> {
     }
 }
 
-/// Refuses arrays whose queues do not compute together ([`Queue::computes_with`](usm_memory::usm_core::Queue::computes_with)).
-pub(super) fn same_queue(first: (&str, &UsmArray), other: (&str, &UsmArray)) -> Result<()> {
-    let [found, expected] = [other.1.queue(), first.1.queue()];
-    if found.computes_with(expected) {
-        return Ok(());
+/// Refuses operands, each with its name for the message, whose queues do not [compute together](Queue::computes_with). All are compared with the
+/// first array. One value has no queue.
+///
+/// ```
+/// use usm_array::{Scalar, UsmArray, check_queues, usm_core::{Runtime, UsmKind}};
+///
+/// let host = Runtime::global().host_device();
+/// let array = UsmArray::from_slice(&Runtime::global().default_queue(host)?, UsmKind::Host, &[1], &[1_u8])?;
+/// check_queues([("a", (&array).into()), ("b", Scalar::Int(1).into())])?;
+///
+/// let elsewhere = array.on_queue(&array.context().create_queue(host, Default::default())?)?;
+/// let refused = check_queues([("a", (&array).into()), ("b", (&elsewhere).into())]);
+/// assert!(refused.is_err_and(|error| error.to_string().starts_with("b is on another queue")));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// - [`ManipulateError::QueuesDiffer`]: the first array whose queue does not compute with that of the first of all
+pub fn check_queues<'a>(operands: impl IntoIterator<Item = (&'a str, ArrayOrScalar<'a>)>) -> Result<()> {
+    let mut arrays =
+        operands.into_iter().filter_map(|(name, operand)| Some((name, operand.array()?.queue())));
+    let Some((first, expected)) = arrays.next() else { return Ok(()) };
+    match arrays.find(|(_, queue)| !queue.computes_with(expected)) {
+        None => Ok(()),
+        Some((name, found)) => Err(ManipulateError::queues_differ((name, found), (first, expected)).into()),
     }
-    let [found, expected] = [found, expected].map(ToString::to_string);
-    let (name, first) = (other.0.to_owned(), first.0.to_owned());
-    Err(ManipulateError::QueuesDiffer { name, first, found, expected }.into())
 }
 
 /// Copies elements into a part of a result, cast to its dtype, to which they were promoted.

@@ -7,6 +7,7 @@
 //! | file | job |
 //! |---|---|
 //! | `follow.rs` | queue, kind, dtype and order of the result |
+//! | `out.rs` | the result in an array of the caller |
 //! | `reach.rs` | which code reaches the memory of an operation |
 //! | `join.rs` | concat and stack |
 //! | `tile.rs` | an array repeated as a whole |
@@ -16,12 +17,13 @@
 
 mod follow;
 mod join;
+mod out;
 mod reach;
 mod repeat;
 mod reshape_copy;
 mod roll;
 mod tile;
 
-pub use follow::{ResultPlace, common_order};
+pub use follow::{ResultPlace, check_queues, common_order};
 pub use reach::{OperandMemory, Reach};
 pub use repeat::Repeats;

@@ -1,6 +1,6 @@
 //! Each element repeated along an axis
 
-use super::follow::{put, same_queue};
+use super::follow::{check_queues, put};
 use crate::array::UsmArray;
 use crate::copy::CopyMode;
 use crate::dtype::Dtype;
@@ -55,7 +55,7 @@ impl UsmArray {
             Repeats::Counts(&[times]) => self.repeat_each(times, axis),
             Repeats::Counts(counts) => self.repeat_counted(counts, axis),
             Repeats::Array(array) => {
-                same_queue(("the array", self), ("repeats", array))?;
+                check_queues([("x", self.into()), ("repeats", array.into())])?;
                 self.repeat(Repeats::Counts(&counts_of(array)?), Some(axis.cast_signed()))
             }
         }
@@ -158,7 +158,7 @@ fn through_host(target: &UsmArray, source: &UsmArray, counts: &[usize], axis: us
 
 fn counts_of(array: &UsmArray) -> Result<Vec<usize>> {
     let (dtype, ndim) = (array.dtype(), array.ndim());
-    if ndim > 1 || !matches!(dtype.kind(), 'i' | 'u') {
+    if ndim > 1 || !dtype.is_integer() {
         return Err(ManipulateError::NotCounts { dtype, ndim }.into());
     }
     if dtype.kind() == 'u' {

@@ -50,6 +50,23 @@ impl UsmArray {
         compare(self, other.into(), Relation::Equal)
     }
 
+    /// Whether an element is equal to one at the same place of the operand, after broadcasting.
+    ///
+    /// ```
+    /// use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
+    ///
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
+    /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2], &[1, 2])?;
+    /// assert!(array.contains(2)? && !array.contains(3)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`UsmArray::equal`].
+    pub fn contains<'a>(&self, other: impl Into<ArrayOrScalar<'a>>) -> Result<bool> {
+        self.equal(other)?.is_any()
+    }
+
     /// Whether elements are not equal; NaN is equal to nothing.
     ///
     /// # Errors

@@ -5,7 +5,7 @@
 use crate::common;
 use common::{places, queues};
 use usm_array::num_complex::Complex64;
-use usm_array::usm_core::UsmKind;
+use usm_array::usm_core::{QueueProperties, UsmKind};
 use usm_array::{
     Conversion, CopyMode, CopyOrder, CreateOptions, Dtype, Error, Layout, LayoutError, Numbers, Order,
     Scalar, UsmArray,
@@ -25,6 +25,7 @@ fn what_is_as_asked_is_not_copied() {
                     queue: Some(&queue),
                     order,
                     copy,
+                    ..Conversion::default()
                 };
                 assert_eq!(array.converted(&wanted).unwrap().address(), array.address());
             }
@@ -33,6 +34,20 @@ fn what_is_as_asked_is_not_copied() {
         let copy = array.converted(&always).unwrap();
         assert_ne!(copy.address(), array.address());
         assert_eq!(copy.to_vec::<i16>().unwrap(), array.to_vec::<i16>().unwrap());
+    }
+}
+
+#[test]
+fn any_queue_of_the_device_will_do_where_the_caller_says_so() {
+    for (queue, kind) in places() {
+        let other = queue.context().create_queue(queue.device(), QueueProperties::OUT_OF_ORDER).unwrap();
+        let array = UsmArray::from_slice(&queue, kind, &[2], &[1_u8, 2]).unwrap();
+        let moved = Conversion { queue: Some(&other), ..Conversion::default() };
+        assert_eq!(array.converted(&moved).unwrap().queue(), &other);
+        let stays = Conversion { any_queue: true, ..moved };
+        assert!(array.is_as(&stays) && !array.is_as(&moved));
+        let cast = array.converted(&Conversion { dtype: Some(Dtype::F32), ..stays }).unwrap();
+        assert_eq!((cast.queue(), cast.to_vec::<f32>().unwrap()), (&queue, vec![1.0, 2.0]));
     }
 }
 
@@ -51,7 +66,7 @@ fn conversions_change_what_is_asked_and_keep_the_elements() {
                     kind: Some(*to_kind),
                     queue: Some(to_queue),
                     order,
-                    copy: CopyMode::IfNeeded,
+                    ..Conversion::default()
                 };
                 let converted = array.converted(&wanted).unwrap();
                 assert_eq!((converted.kind(), converted.queue()), (*to_kind, to_queue));

@@ -76,10 +76,7 @@ fn compute_follows_data() {
         );
         assert!(UsmArray::stack(&[&there, &here], 0).is_err());
         let error = here.repeat(Repeats::Array(&there), Some(0)).unwrap_err().to_string();
-        assert!(
-            error.starts_with(&format!("repeats is on another queue ({other}) than the array")),
-            "{error}"
-        );
+        assert!(error.starts_with(&format!("repeats is on another queue ({other}) than x")), "{error}");
     }
 }
 

@@ -119,7 +119,8 @@ fn construct(
     };
     let target = allocate(py, &queue, kind, source.len_bytes(), alignment)?;
     let to = target.clone();
-    interrupt::run(py, Work::through(to.len_bytes()), move || to.copy_from(&source))?.or_raise()?;
+    interrupt::run(py, Work::of_bytes(to.len_bytes(), &[&to, &source]), move || to.copy_from(&source))?
+        .or_raise()?;
     Ok(target)
 }
 

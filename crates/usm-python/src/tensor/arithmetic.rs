@@ -1,7 +1,7 @@
 //! Operators with arithmetic, which call the functions that providers compute: Python code in `usm.compute`.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyTuple};
+use pyo3::types::PyDict;
 use usm_array::usm_core::fork::ForkOnce;
 
 use super::exchange::{has_own_operators, is_numpy};
@@ -10,6 +10,7 @@ use crate::called;
 use crate::errors::type_name;
 use crate::imported;
 use crate::interface::import::INTERFACE;
+use crate::number::is_list_or_tuple;
 use crate::objects::UsmNdarray;
 
 /// An operator of two operands.
@@ -180,7 +181,7 @@ fn is_operand(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     }
     if is_builtin(object) {
         // Lists would be asked next, and repeat themselves as often as an array without axes says.
-        return match object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
+        return match is_list_or_tuple(object) {
             true => Err(type_error!(
                 "found a {}, allowed are numbers and arrays; usm.tensor.asarray makes an array of it",
                 type_name(object)

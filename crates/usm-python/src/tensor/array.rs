@@ -145,7 +145,7 @@ impl UsmNdarray {
     /// The imaginary parts of complex numbers, as a view; of other numbers a new array of zeros.
     #[getter]
     fn imag(&self, py: Python<'_>) -> PyResult<Self> {
-        functions::parts::imag_part(py, self.array()).map(Self::from_array)
+        functions::parts::imag_part(py, self.array())
     }
 
     /// The memory of the array.

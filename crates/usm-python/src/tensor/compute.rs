@@ -3,18 +3,17 @@
 
 use std::sync::Arc;
 
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyString, PyTuple};
 use usm_array::{
     Axes, Conversion, DefaultDtypes, INTERFACE_VERSION, OperandMemory, Peer, Reach, ResultPlace, UsmArray,
-    UsmArrayInterface,
+    UsmArrayInterface, check_queues,
 };
 
 use super::exchange::is_numpy;
-use super::operand::{NumberOrArray, same_queue};
+use super::operand::NumberOrArray;
 use super::ufunc::of_number;
-use super::{arguments, construct, numbers, peer};
+use super::{arguments, construct, numbers, peer, transfer};
 use crate::errors::{OrRaise, type_name};
 use crate::interface::import::{Producer, array_if_usm, no_usm};
 use crate::memory;
@@ -67,7 +66,8 @@ pub(crate) fn place<'py>(
             None => first = Some((*operand).clone()),
             Some(first) if array.queue() != first.get().array().queue() => {
                 let names = (name(0, 2), name(i, operands.len()));
-                same_queue(&[(&names.0, Some(first.get().array())), (&names.1, Some(array))])?;
+                let first = first.get().array();
+                check_queues([(&*names.0, first.into()), (&names.1, array.into())]).or_raise()?;
             }
             Some(_) => {}
         }
@@ -79,10 +79,8 @@ pub(crate) fn place<'py>(
     let array = first.get().array();
     if let Some(out) = out {
         let out = out.get().array();
-        same_queue(&[("x", Some(array)), ("out", Some(out))])?;
-        if !out.is_writable() {
-            return Err(PyValueError::new_err("out: found a read-only array, allowed are writable ones"));
-        }
+        check_queues([("x", array.into()), ("out", out.into())]).or_raise()?;
+        out.check_out().or_raise()?;
         memory = memory.with(out);
     }
     let word = match memory.reach(array.device()) {
@@ -149,8 +147,8 @@ fn converted<'py>(operands: &Bound<'py, PyTuple>, out: Option<&UsmArray>) -> PyR
             None => match (NumberOrArray::of(&operand)?, &beside) {
                 (Some(NumberOrArray::Scalar(number)), _) => numbers::to_python(py, number)?,
                 (Some(NumberOrArray::Array(array)), Some(beside)) => {
-                    let array = py.detach(|| array.converted(&Conversion::beside(beside))).or_raise()?;
-                    Bound::new(py, UsmNdarray::from_array(array))?.into_any()
+                    let array = transfer::converted(py, &array, &Conversion::beside(beside))?;
+                    UsmNdarray::object(py, array)?
                 }
                 _ => return Err(refused()),
             },

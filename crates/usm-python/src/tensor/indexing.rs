@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyEllipsis, PyInt, PyList, PyRange, PySlice, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyEllipsis, PyInt, PySlice, PyTuple};
 use usm_array::{Casting, Cost, Error, IndexItem, SliceItem, UsmArray, Work};
 
 use super::arguments;
@@ -13,7 +13,7 @@ use super::slice;
 use crate::errors::{OrRaise, in_place_of, type_name};
 use crate::interface::import::array_if_usm;
 use crate::interrupt;
-use crate::number::index;
+use crate::number::{index, is_plain_sequence};
 use crate::objects::UsmNdarray;
 
 /// One item between the brackets, with the array that it names.
@@ -100,17 +100,10 @@ fn set_view(array: &UsmArray, items: &[SliceItem], value: &Bound<'_, PyAny>) -> 
     };
     let work = Work::of_assignment(target, &value);
     if work.cost() != Cost::Long {
-        return interrupt::run_here(py, work, || assign(target, &value)).or_raise();
+        return interrupt::run_here(py, work, || target.assign_any(&value, Casting::Unsafe)).or_raise();
     }
     let target = target.clone();
-    interrupt::run(py, work, move || assign(&target, &value))?.or_raise()
-}
-
-fn assign(target: &UsmArray, value: &NumberOrArray) -> usm_array::Result<()> {
-    match value {
-        NumberOrArray::Scalar(value) => target.fill_scalar(*value),
-        NumberOrArray::Array(source) => target.assign_cast(source, Casting::Unsafe),
-    }
+    interrupt::run(py, work, move || target.assign_any(&value, Casting::Unsafe))?.or_raise()
 }
 
 fn work(array: &UsmArray, items: &[Item]) -> Work {
@@ -173,10 +166,7 @@ fn one(object: &Bound<'_, PyAny>) -> PyResult<Item> {
         return Ok(Item::Mask(value.is_true()));
     }
     // A tuple here is one item of the key: NumPy takes it for an array, too.
-    if object.is_instance_of::<PyList>()
-        || object.is_instance_of::<PyTuple>()
-        || object.is_instance_of::<PyRange>()
-    {
+    if is_plain_sequence(object) {
         return operand::index_array("index", object).map(Item::Array);
     }
     if let Some(array) = array_if_usm(object)? {
@@ -202,7 +192,7 @@ fn one(object: &Bound<'_, PyAny>) -> PyResult<Item> {
 
 /// An integer without axes is an integer, and its element a view.
 fn one_or_several(py: Python<'_>, array: Box<UsmArray>) -> PyResult<Item> {
-    if array.ndim() == 0 && matches!(array.dtype().kind(), 'i' | 'u') {
+    if array.ndim() == 0 && array.dtype().is_integer() {
         return integer(&numbers::item(py, &array)?).map(Item::Basic);
     }
     Ok(Item::Array(array))

@@ -3,7 +3,7 @@
 //! | file | job |
 //! |---|---|
 //! | `array.rs` | all methods of `usm_ndarray`; the files below carry them out |
-//! | `construct.rs`, `pickle.rs`, `transfer.rs` | new arrays; arrays from pickles; arrays on other devices |
+//! | `construct.rs`, `pickle.rs`, `transfer.rs` | new arrays; arrays from pickles; arrays on other devices, and converted |
 //! | `indexing.rs`, `slice.rs` | `array[key]` and `array[key] = value` |
 //! | `iteration.rs` | `for view in array` |
 //! | `operators.rs`, `operand.rs` | comparisons and the logic of booleans, the objects beside an array |

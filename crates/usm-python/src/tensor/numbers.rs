@@ -81,7 +81,7 @@ pub(super) fn scalar<'py>(
 /// The element as it is, if it is an integer without axes. Python asks several functions for an index first, such as `bytes`, and
 /// goes on to the buffer of the object after a `TypeError`.
 pub(super) fn index<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyAny>> {
-    if !matches!(array.dtype().kind(), 'i' | 'u') || array.ndim() > 0 {
+    if !array.dtype().is_integer() || array.ndim() > 0 {
         return Err(type_error!(
             "an array of {} with {} axes is no index, allowed are integers without axes",
             array.dtype(),
@@ -126,8 +126,7 @@ pub(super) fn to_python(py: Python<'_>, value: Scalar) -> PyResult<Bound<'_, PyA
 /// Nested lists of Python numbers; of an array without axes the number itself.
 pub(super) fn to_list<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyAny>> {
     let source = array.clone();
-    let bytes =
-        interrupt::run(py, Work::through(array.size_bytes()), move || source.to_bytes())?.or_raise()?;
+    let bytes = interrupt::run(py, Work::of_elements(array), move || source.to_bytes())?.or_raise()?;
     nest(py, array, array.shape(), &bytes)
 }
 

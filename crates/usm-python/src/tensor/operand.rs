@@ -2,13 +2,14 @@
 
 use pyo3::exceptions::{PyIndexError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyRange, PyTuple, PyType};
-use usm_array::{ArrayOrScalar, Dtype, Scalar, UsmArray};
+use pyo3::types::PyType;
+use usm_array::{ArrayOrScalar, Dtype, Scalar, UsmArray, check_queues};
 
 use super::arguments;
 use super::exchange::{Source, has_own_operators, is_numpy, on_host};
-use crate::errors::{ExecutionPlacementError, OrRaise, queues_differ};
+use crate::errors::OrRaise;
 use crate::interface::import::Found;
+use crate::number::is_plain_sequence;
 
 /// A number or an array.
 #[derive(Debug)]
@@ -48,6 +49,14 @@ impl NumberOrArray {
         }
     }
 
+    /// The same for elements of a dtype, to which a number is cast as Python casts.
+    pub(super) fn for_dtype(self, dtype: Dtype) -> PyResult<Self> {
+        match self {
+            Self::Scalar(value) => value.for_dtype(dtype).map(Self::Scalar).or_raise(),
+            array => Ok(array),
+        }
+    }
+
     /// A number, an object with the interface, or a plain array of NumPy, of which a copy is made; for anything else the source again.
     fn from_source<'a, 'py>(
         object: &Bound<'py, PyAny>,
@@ -78,7 +87,7 @@ impl NumberOrArray {
         let source = Source::of_operand(object)?;
         // Copies of host memory are not where the caller put them.
         if let Source::Array(other) = &source {
-            same_queue(&[("x1", Some(array)), ("x2", Some(other))])?;
+            check_queues([("x1", array.into()), ("x2", (&**other).into())]).or_raise()?;
         }
         Self::from_source(object, source).map(Result::ok)
     }
@@ -86,8 +95,7 @@ impl NumberOrArray {
     /// What is assigned to elements of a dtype: an operand, or any other object of which `asarray` makes an array.
     pub(super) fn assigned(object: &Bound<'_, PyAny>, dtype: Dtype) -> PyResult<Self> {
         match Self::from_source(object, Source::of(object)?)? {
-            Ok(Self::Scalar(value)) => value.for_dtype(dtype).map(Self::Scalar).or_raise(),
-            Ok(operand) => Ok(operand),
+            Ok(operand) => operand.for_dtype(dtype),
             Err(source) => on_host(object, source, Some(dtype))
                 .map(Self::from)
                 .map_err(|error| renamed(object.py(), error, "value", None)),
@@ -102,10 +110,7 @@ pub(super) fn index_array(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Box
     let array = on_host(object, Source::beside_usm(object)?, None)
         .map_err(|error| renamed(py, error, name, Some(class)))?;
     // A sequence of nothing picks nothing, though its dtype is that of real numbers.
-    let is_sequence = object.is_instance_of::<PyList>()
-        || object.is_instance_of::<PyTuple>()
-        || object.is_instance_of::<PyRange>();
-    if array.is_empty() && is_sequence {
+    if array.is_empty() && is_plain_sequence(object) {
         return UsmArray::from_slice::<i64>(array.queue(), array.kind(), array.shape(), &[])
             .map(Box::new)
             .or_raise();
@@ -127,17 +132,4 @@ fn renamed(py: Python<'_>, error: PyErr, name: &str, class: Option<Bound<'_, PyT
         None => format!("{name}: {text}"),
     };
     PyErr::from_type(class.unwrap_or_else(|| error.get_type(py)), text)
-}
-
-/// Refuses operands whose queues do not compute together: where to compute would be a guess.
-pub(super) fn same_queue(operands: &[(&str, Option<&UsmArray>)]) -> PyResult<()> {
-    let mut placed = operands.iter().filter_map(|&(name, array)| Some((name, array?)));
-    let Some((first_name, first)) = placed.next() else { return Ok(()) };
-    match placed.find(|(_, array)| !array.queue().computes_with(first.queue())) {
-        None => Ok(()),
-        Some((name, array)) => {
-            let text = queues_differ(name, first_name, array.queue(), first.queue());
-            Err(ExecutionPlacementError::new_err(text))
-        }
-    }
 }

@@ -60,7 +60,7 @@ impl Operator {
         }
         let (array, work) = (array.clone(), work(array, &operand));
         let result = interrupt::run(py, work, move || (self.function)(&array, (&operand).into()))?;
-        Ok(Bound::new(py, UsmNdarray::from_array(result.or_raise()?))?.into_any())
+        UsmNdarray::object(py, result.or_raise()?)
     }
 
     /// The result in the memory of the array.
@@ -87,7 +87,7 @@ impl Operator {
 pub(super) fn contains(array: &UsmArray, value: &Bound<'_, PyAny>) -> PyResult<bool> {
     let Some(operand) = NumberOrArray::of(value)? else { return Ok(false) };
     let (array, work) = (array.clone(), work(array, &operand));
-    interrupt::run(value.py(), work, move || array.equal(&operand)?.is_any())?.or_raise()
+    interrupt::run(value.py(), work, move || array.contains(&operand))?.or_raise()
 }
 
 fn work(array: &UsmArray, other: &NumberOrArray) -> Work {

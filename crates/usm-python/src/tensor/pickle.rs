@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString, PyTuple};
 use usm_array::{Dtype, UsmArray, Work};
 
+use super::construct::in_new_memory;
 use crate::buffer_import::HostBytes;
 use crate::errors::{OrRaise, OrValueError};
 use crate::interrupt;
@@ -28,14 +29,13 @@ pub(super) fn reduce<'py>(
             true => ordered.clone(),
             false => {
                 let source = ordered.clone();
-                interrupt::run(py, Work::through(ordered.size_bytes()), move || source.copy())?.or_raise()?
+                interrupt::run(py, Work::of_copy(&ordered), move || source.copy())?.or_raise()?
             }
         };
-        Bound::new(py, UsmNdarray::from_array(dense))?.into_any()
+        UsmNdarray::object(py, dense)?
     } else {
         let source = ordered.clone();
-        let bytes =
-            interrupt::run(py, Work::through(ordered.size_bytes()), move || source.to_bytes())?.or_raise()?;
+        let bytes = interrupt::run(py, Work::of_elements(&ordered), move || source.to_bytes())?.or_raise()?;
         PyBytes::new(py, &bytes).into_any()
     };
     let data = pickle::content(data, protocol)?;
@@ -76,7 +76,7 @@ pub(crate) fn array_from_pickle(
     let queue = pickled_queue(device, "usm.tensor.asnumpy(array)")?;
     let dtype: Dtype = dtype.parse().or_value_error("dtype")?;
     let bytes = HostBytes::readable("data", data)?;
-    let array = py.detach(|| UsmArray::empty(&queue, kind, &shape, dtype)).or_raise()?;
+    let array = in_new_memory(py, UsmArray::builder(&shape, dtype), kind, &queue)?;
     bytes.copy_to_array(py, &array)?;
     let all: Vec<isize> = (0..array.ndim().cast_signed()).collect();
     let array = array

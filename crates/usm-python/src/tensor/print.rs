@@ -10,7 +10,7 @@ use usm_array::{FloatMode, PrintOptions, Sign, UsmArray, Work};
 use crate::errors::{OrRaise, wrong_type};
 use crate::imported;
 use crate::interrupt;
-use crate::number::index;
+use crate::number::{self, index};
 use crate::objects::UsmNdarray;
 
 /// Those that `set_print_options` has set.
@@ -27,13 +27,6 @@ const FLOAT_MODES: [(&str, FloatMode); 4] = [
     ("maxprec_equal", FloatMode::MaxPrecEqual),
 ];
 const SIGNS: [(&str, Sign); 3] = [("-", Sign::Minus), ("+", Sign::Plus), (" ", Sign::Space)];
-
-fn one_of<T: Copy>(name: &str, found: &str, allowed: &[(&str, T)]) -> PyResult<T> {
-    allowed.iter().find(|(word, _)| *word == found).map(|&(_, value)| value).ok_or_else(|| {
-        let words: Vec<String> = allowed.iter().map(|(word, _)| format!("{word:?}")).collect();
-        value_error!("{name}: found {found:?}, allowed are {}", words.join(", "))
-    })
-}
 
 fn word_of<T: PartialEq>(value: &T, words: &[(&'static str, T)]) -> &'static str {
     words.iter().find(|(_, other)| other == value).map_or("", |(word, _)| word)
@@ -68,10 +61,10 @@ impl Changes<'_, '_> {
             }
         }
         if let Some(word) = self.floatmode {
-            options.floatmode = one_of("floatmode", word, &FLOAT_MODES)?;
+            options.floatmode = number::word("floatmode", word, &FLOAT_MODES)?;
         }
         if let Some(word) = self.sign {
-            options.sign = one_of("sign", word, &SIGNS)?;
+            options.sign = number::word("sign", word, &SIGNS)?;
         }
         options.suppress = self.suppress.unwrap_or(options.suppress);
         if let Some(text) = self.nanstr {
@@ -101,10 +94,10 @@ fn of_numpy(py: Python<'_>) -> PyResult<PrintOptions> {
         edgeitems: number("edgeitems")?,
         linewidth: number("linewidth")?,
         suppress: theirs.get_item("suppress")?.is_truthy()?,
-        sign: one_of("sign", &word("sign")?, &SIGNS)?,
+        sign: number::word("sign", &word("sign")?, &SIGNS)?,
         nanstr: Cow::Owned(word("nanstr")?),
         infstr: Cow::Owned(word("infstr")?),
-        floatmode: one_of("floatmode", &word("floatmode")?, &FLOAT_MODES)?,
+        floatmode: number::word("floatmode", &word("floatmode")?, &FLOAT_MODES)?,
     })
 }
 

@@ -1,7 +1,7 @@
-//! Arrays on other devices and queues.
+//! Arrays on other devices and queues, and otherwise converted.
 
 use pyo3::prelude::*;
-use usm_array::{UsmArray, Work};
+use usm_array::{Conversion, UsmArray, Work};
 
 use crate::errors::{OrRaise, wrong_type};
 use crate::interrupt;
@@ -26,6 +26,14 @@ pub(super) fn to_device<'py>(
     let (work, ours) = (Work::of_move(ours, &queue), ours.clone());
     let there = interrupt::run(py, work, move || ours.to_queue(&queue))?;
     Bound::new(py, UsmNdarray::from_array(there.or_raise()?))
+}
+
+/// [`UsmArray::converted`], so that Ctrl-C gets through.
+pub(super) fn converted(py: Python<'_>, array: &UsmArray, wanted: &Conversion<'_>) -> PyResult<UsmArray> {
+    let (work, array) = (Work::of_conversion(array, wanted), array.clone());
+    let (queue, wanted) = (wanted.queue.cloned(), Conversion { queue: None, ..*wanted });
+    let convert = move || array.converted(&Conversion { queue: queue.as_ref(), ..wanted });
+    interrupt::run(py, work, convert)?.or_raise()
 }
 
 /// What was submitted to the stream is complete before the array is handed on.

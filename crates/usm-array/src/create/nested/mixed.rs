@@ -240,10 +240,9 @@ impl<E: HostElements> NestedElements<E> {
         match self.arrays.first() {
             None => self.first_array = name_of(name, index),
             Some((_, first)) if self.misplaced.is_none() && !array.queue().computes_with(first.queue()) => {
-                let (name, first_array) = (name_of(name, index), self.first_array.clone());
-                let [found, expected] = [array.queue(), first.queue()].map(ToString::to_string);
-                let error = ManipulateError::QueuesDiffer { name, first: first_array, found, expected };
-                self.misplaced = Some(error);
+                let first = (&*self.first_array, first.queue());
+                let found = name_of(name, index);
+                self.misplaced = Some(ManipulateError::queues_differ((&found, array.queue()), first));
             }
             Some(_) => {}
         }

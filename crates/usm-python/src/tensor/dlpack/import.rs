@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use usm_array::dlpack::{DLDevice, DlpackImport, DlpackPlace, DlpackRequest, ManagedTensor, VERSION};
 use usm_array::usm_core::{Queue, UsmKind};
-use usm_array::{Conversion, CopyMode, UsmArray, Work};
+use usm_array::{CopyMode, UsmArray};
 
 use super::c_import::{Exchange, Exported};
 use super::capsule;
@@ -13,11 +13,11 @@ use super::device;
 use crate::attribute;
 use crate::called;
 use crate::errors::{OrRaise, OrValueError, wrong_type};
-use crate::interrupt;
 use crate::objects::PyDevice;
 use crate::objects::UsmNdarray;
 use crate::sycl::{queue_argument, queue_object, runtime};
 use crate::tensor::arguments::copy_mode;
+use crate::tensor::transfer;
 
 /// from_dlpack(x, /, *, device=None, copy=None)
 ///
@@ -73,14 +73,7 @@ fn place(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<DlpackPl
 
 /// Arrays of our own need no tensor.
 fn of_ours(py: Python<'_>, array: &UsmArray, place: &DlpackPlace, copy: CopyMode) -> PyResult<UsmArray> {
-    let conversion = place.conversion(array, copy);
-    if array.is_as(&conversion) {
-        return Ok(array.clone());
-    }
-    let (work, array) = (Work::of_conversion(array, &conversion), array.clone());
-    let (queue, conversion) = (conversion.queue.cloned(), Conversion { queue: None, ..conversion });
-    let convert = move || array.converted(&Conversion { queue: queue.as_ref(), ..conversion });
-    interrupt::run(py, work, convert)?.or_raise().map_err(as_buffer_error)
+    transfer::converted(py, array, &place.conversion(array, copy)).map_err(as_buffer_error)
 }
 
 /// An array over the memory of an object with DLPack, for `asarray`: on the queue, or where the memory is.

@@ -4,12 +4,13 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use usm_array::HostElements as _;
 use usm_array::usm_core::{Queue, UsmKind};
-use usm_array::{BufferSource, CopyOrder, Dtype, Layout, Order, UsmArray, Work};
+use usm_array::{CopyOrder, Dtype, Layout, Order, UsmArray, Work};
 
 use crate::buffer_import::{HostBuffer, HostSpan};
 use crate::errors::{OrRaise, type_name};
 use crate::interrupt;
 use crate::tensor::arguments::narrow_dtype_of;
+use crate::tensor::construct::in_new_memory;
 
 /// Elements in host memory of another object, which is held.
 pub(super) struct HostElements {
@@ -70,7 +71,7 @@ impl HostElements {
 
     /// The elements of an array or a number of NumPy with a dtype of ml_dtypes, by way of their bits.
     fn of_bits(name: &str, object: &Bound<'_, PyAny>, dtype: Dtype) -> PyResult<Self> {
-        let bits = if dtype.itemsize_bytes() == 1 { "uint8" } else { "uint16" };
+        let bits = dtype.narrow_bits().map(Dtype::name);
         let bits = object.call_method1(intern!(object.py(), "view"), (bits,))?;
         Ok(Self { dtype, ..Self::of(name, &bits)? })
     }
@@ -83,11 +84,11 @@ impl HostElements {
         kind: UsmKind,
         dtype: Dtype,
         order: CopyOrder,
-    ) -> PyResult<UsmArray> {
+    ) -> PyResult<Box<UsmArray>> {
         let packed = self.layout.packed(order).or_raise()?;
         let builder = UsmArray::builder(packed.shape(), dtype).strides(packed.strides());
-        let array = py.detach(|| builder.build(BufferSource::Allocate { kind, queue })).or_raise()?;
-        let (target, work) = (array.clone(), Work::of_elements(&array));
+        let array = in_new_memory(py, builder, kind, queue)?;
+        let (target, work) = (UsmArray::clone(&array), Work::of_elements(&array));
         let job = move |elements: &Self| elements.copy_to(&target);
         interrupt::run_on(py, work, self, job)?.or_raise()?;
         Ok(array)

@@ -17,7 +17,7 @@ use crate::interface::cuda;
 use crate::interrupt;
 use crate::number::sequence;
 use crate::sycl::runtime;
-use crate::tensor::{arguments, dlpack};
+use crate::tensor::{arguments, dlpack, transfer};
 
 /// A new array of the elements of a sequence.
 pub(super) fn array<'py>(object: &Bound<'py, PyAny>, wanted: Wanted<'_, 'py>) -> PyResult<UsmArray> {
@@ -27,7 +27,7 @@ pub(super) fn array<'py>(object: &Bound<'py, PyAny>, wanted: Wanted<'_, 'py>) ->
         let kind = wanted.kind_or_default();
         let dtype = wanted.dtype_on(queue.device())?;
         let array = numbers::array(py, numbers, &queue, kind, dtype)?;
-        return placed(py, array, wanted.order, &queue, kind);
+        return placed(py, &array, wanted.order, &queue, kind);
     }
     let elements = NestedElements::read(&Objects { is_cast: wanted.has_dtype() }, object)?;
     let queue = match wanted.queue() {
@@ -51,7 +51,7 @@ pub(super) fn array<'py>(object: &Bound<'py, PyAny>, wanted: Wanted<'_, 'py>) ->
     };
     let array = interrupt::run_on(py, work, elements, make)?;
     let array = array.map_err(|error| number_error(&error, &shape))?;
-    placed(py, array, wanted.order, &queue, kind)
+    placed(py, &array, wanted.order, &queue, kind)
 }
 
 fn no_place(text: String) -> PyErr {
@@ -61,19 +61,13 @@ fn no_place(text: String) -> PyErr {
 /// The array in that order and memory.
 fn placed(
     py: Python<'_>,
-    array: UsmArray,
+    array: &UsmArray,
     order: CopyOrder,
     queue: &Queue,
     kind: UsmKind,
 ) -> PyResult<UsmArray> {
     let wanted = Conversion { kind: Some(kind), queue: Some(queue), order, ..Conversion::default() };
-    if array.is_as(&wanted) {
-        return Ok(array);
-    }
-    let (work, queue) = (Work::of_conversion(&array, &wanted), queue.clone());
-    let wanted = Conversion { queue: None, ..wanted };
-    let convert = move || array.converted(&Conversion { queue: Some(&queue), ..wanted });
-    interrupt::run(py, work, convert)?.or_raise()
+    transfer::converted(py, array, &wanted)
 }
 
 /// Sequences of Python, and whatever else has elements.

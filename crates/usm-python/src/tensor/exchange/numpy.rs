@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use usm_array::{Conversion, CopyOrder, Dtype, UsmArray, Work};
+use usm_array::{Conversion, CopyOrder, UsmArray, Work};
 
 use super::host::HostElements;
 use super::source::numpy_array;
@@ -11,10 +11,9 @@ use crate::buffer_import::HostBytes;
 use crate::errors::{OrRaise, without_numpy};
 use crate::imported;
 use crate::interface::import::array_of;
-use crate::interrupt;
 use crate::new_numpy;
 use crate::objects::UsmNdarray;
-use crate::tensor::dtype;
+use crate::tensor::{dtype, transfer};
 
 /// asnumpy(usm_ary)
 ///
@@ -83,7 +82,7 @@ fn numpy_copy<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyA
         return numpy_copy(py, &bits)?.call_method1(intern!(py, "view"), (dtype,));
     }
     if let Some(conversion) = array.pooled_host_copy() {
-        return pooled_copy(py, array, conversion);
+        return pooled_copy(py, array, &conversion);
     }
     // Column-major elements are the row-major ones of the transposed array.
     if array.layout().is_f_contiguous_only() {
@@ -102,11 +101,7 @@ fn numpy_copy<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyA
 
 /// The elements of a narrow dtype as unsigned integers: neither the buffer protocol nor NumPy's DLPack have them. `None` for others.
 pub(in crate::tensor) fn bits_of(array: &UsmArray) -> PyResult<Option<UsmArray>> {
-    if !array.dtype().is_narrow() {
-        return Ok(None);
-    }
-    let bits = if array.itemsize_bytes() == 1 { Dtype::U8 } else { Dtype::U16 };
-    array.reinterpret(bits).or_raise().map(Some)
+    array.dtype().narrow_bits().map(|bits| array.reinterpret(bits)).transpose().or_raise()
 }
 
 /// A NumPy array over the memory of an array of a narrow dtype, which host code reaches.
@@ -124,10 +119,8 @@ pub(in crate::tensor) fn narrow_view<'py>(
 fn pooled_copy<'py>(
     py: Python<'py>,
     array: &UsmArray,
-    conversion: Conversion<'static>,
+    conversion: &Conversion<'_>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let (source, work) = (array.clone(), Work::of_conversion(array, &conversion));
-    let copy = interrupt::run(py, work, move || source.converted(&conversion))?;
-    let copy = Bound::new(py, UsmNdarray::from_array(copy.or_raise()?))?;
+    let copy = Bound::new(py, UsmNdarray::from_array(transfer::converted(py, array, conversion)?))?;
     numpy_array(copy.as_any())
 }

@@ -62,13 +62,9 @@ pub(crate) fn asarray<'py>(
     let wanted = Wanted::parse(py, dtype, device, copy, usm_type, sycl_queue, order)?;
     if let Ok(array) = array {
         let changed = wanted.changed(py, array.get().array())?;
-        return changed.map_or_else(|| Ok(obj.clone()), |array| wrapped(py, array));
+        return changed.map_or_else(|| Ok(obj.clone()), |array| UsmNdarray::object(py, array));
     }
-    wrapped(py, array_from(obj, Source::of_array(obj)?, wanted)?)
-}
-
-fn wrapped(py: Python<'_>, array: Box<UsmArray>) -> PyResult<Bound<'_, PyAny>> {
-    Ok(Bound::new(py, UsmNdarray::from_array(array))?.into_any())
+    UsmNdarray::object(py, array_from(obj, Source::of_array(obj)?, wanted)?)
 }
 
 /// The array that was asked for, of an object of that source.
@@ -116,7 +112,7 @@ pub(in crate::tensor) fn array_from<'py>(
             let queue = wanted.queue_or_default(py)?;
             let dtype = wanted.dtype_on(queue.device())?.unwrap_or(elements.dtype);
             let kind = wanted.kind_or_default();
-            elements.into_array(py, &queue, kind, dtype, wanted.order).map(Box::new)
+            elements.into_array(py, &queue, kind, dtype, wanted.order)
         }
         Source::Other => Err(no_elements("obj", object)),
     }

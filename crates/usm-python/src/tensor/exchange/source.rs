@@ -2,7 +2,7 @@
 
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyRange, PyString, PyTuple};
+use pyo3::types::{PyDict, PyString};
 use usm_array::Scalar;
 
 use super::host::HostElements;
@@ -12,6 +12,7 @@ use crate::errors::{type_name, without_numpy};
 use crate::imported;
 use crate::interface::cuda;
 use crate::interface::import::{Found, INTERFACE, array_if_usm};
+use crate::number::is_plain_sequence;
 use crate::objects::UsmNdarray;
 use crate::tensor::arguments;
 
@@ -79,10 +80,7 @@ impl<'a, 'py> Source<'a, 'py> {
 
     /// As [`of`](Self::of), of an object that is neither a number nor USM.
     pub(in crate::tensor) fn beside_usm(object: &'a Bound<'py, PyAny>) -> PyResult<Self> {
-        if object.is_instance_of::<PyList>()
-            || object.is_instance_of::<PyTuple>()
-            || object.is_instance_of::<PyRange>()
-        {
+        if is_plain_sequence(object) {
             return Ok(Self::Sequence);
         }
         // SAFETY: PY1.

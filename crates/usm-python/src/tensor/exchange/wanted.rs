@@ -3,14 +3,12 @@
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use usm_array::usm_core::{Device, Queue, UsmKind};
-use usm_array::{Conversion, CopyMode, CopyOrder, Dtype, UsmArray, Work};
+use usm_array::{Conversion, CopyMode, CopyOrder, Dtype, UsmArray};
 
-use crate::errors::OrRaise;
-use crate::interrupt;
 use crate::memory::kind_argument;
 use crate::objects::PyDevice;
 use crate::sycl::{Target, queue_argument, target};
-use crate::tensor::arguments;
+use crate::tensor::{arguments, transfer};
 
 /// The keyword arguments of `asarray`; by default none.
 pub(in crate::tensor) struct Wanted<'a, 'py> {
@@ -118,23 +116,15 @@ impl<'a, 'py> Wanted<'a, 'py> {
 
     /// The copy that was asked for, or is needed for what was; `None` where the array itself will do.
     pub(super) fn changed(&self, py: Python<'py>, array: &UsmArray) -> PyResult<Option<Box<UsmArray>>> {
-        let stays = |destination: &&Destination| {
-            !(destination.is_device && destination.queue.device() == array.device())
-        };
-        let queue = self.destination.as_ref().filter(stays).map(|destination| &destination.queue);
-        let dtype = self.dtype_on(self.queue().unwrap_or(array.queue()).device())?;
+        let (queue, any_queue) =
+            (self.queue(), self.destination.as_ref().is_some_and(|place| place.is_device));
+        let dtype = self.dtype_on(queue.unwrap_or(array.queue()).device())?;
         let (kind, order, copy) = (self.kind, self.order, self.copy);
-        let conversion = Conversion { dtype, kind, queue, order, copy };
-        if array.is_as(&conversion) {
+        let wanted = Conversion { dtype, kind, queue, any_queue, order, copy, ..Conversion::default() };
+        if array.is_as(&wanted) {
             return Ok(None);
         }
-        let work = Work::of_conversion(array, &conversion);
-        let (array, queue) = (array.clone(), queue.cloned());
-        let convert = move || {
-            let wanted = Conversion { dtype, kind, queue: queue.as_ref(), order, copy };
-            array.converted(&wanted).map(Box::new)
-        };
-        interrupt::run(py, work, convert)?.or_raise().map(Some)
+        transfer::converted(py, array, &wanted).map(|array| Some(Box::new(array)))
     }
 
     /// Refuses what cannot be done without a copy.

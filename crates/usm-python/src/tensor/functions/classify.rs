@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 
-use super::elementwise::unary_functions;
+use super::elementwise::{booleans, unary_functions};
 
 unary_functions! {
     /// isnan(x, /, *, out=None, order="K")
@@ -13,7 +13,7 @@ unary_functions! {
     /// >>> a = ut.asarray(memoryview(b"\0\0\xc0\x7f\0\0\x80\xff").cast("f"), sycl_queue="host")
     /// >>> ut.isnan(a).tolist()
     /// [True, False]
-    isnan;
+    isnan: booleans;
 
     /// isfinite(x, /, *, out=None, order="K")
     ///
@@ -23,7 +23,7 @@ unary_functions! {
     /// >>> a = ut.asarray(memoryview(b"\0\0\xc0\x7f\0\0\x80\xff").cast("f"), sycl_queue="host")
     /// >>> ut.isfinite(a).tolist()
     /// [False, False]
-    isfinite;
+    isfinite: booleans;
 
     /// isinf(x, /, *, out=None, order="K")
     ///
@@ -33,7 +33,7 @@ unary_functions! {
     /// >>> a = ut.asarray(memoryview(b"\0\0\xc0\x7f\0\0\x80\xff").cast("f"), sycl_queue="host")
     /// >>> ut.isinf(a).tolist()
     /// [False, True]
-    isinf;
+    isinf: booleans;
 
     /// signbit(x, /, *, out=None, order="K")
     ///
@@ -45,5 +45,5 @@ unary_functions! {
     /// >>> a = ut.asarray(memoryview(b"\0\0\xc0\x7f\0\0\x80\xff").cast("f"), sycl_queue="host")
     /// >>> ut.signbit(a).tolist()
     /// [False, True]
-    signbit;
+    signbit: booleans;
 }

@@ -1,11 +1,11 @@
 //! Whether numbers are close to each other.
 
 use pyo3::prelude::*;
-use usm_array::{Tolerance, UsmArray, Work};
+use usm_array::{Tolerance, UsmArray, Work, check_queues};
 
-use super::super::operand::same_queue;
 use super::operands;
 use super::results;
+use crate::errors::OrRaise;
 use crate::objects::UsmNdarray;
 
 /// allclose(a1, a2, atol=1e-08, rtol=1e-05, equal_nan=False)
@@ -65,7 +65,7 @@ fn compared(
     finish: fn(UsmArray) -> usm_array::Result<UsmArray>,
 ) -> PyResult<UsmNdarray> {
     let (a1, a2) = (operands::array("a1", a1)?, operands::operand("a2", a2)?);
-    same_queue(&[("a1", Some(&a1)), ("a2", a2.array())])?;
+    check_queues([("a1", (&a1).into()), ("a2", (&a2).into())]).or_raise()?;
     let work = Work::of_operands(results::arrays([Some(&a1), a2.array()]));
     results::array(py, work, move || finish(a1.isclose(&a2, tolerance)?))
 }

@@ -1,11 +1,11 @@
 //! Copies of arrays, of the same dtype or another.
 
 use pyo3::prelude::*;
-use usm_array::{Conversion, CopyMode, Work, can_cast, default_dtypes};
+use usm_array::{Conversion, CopyMode, default_dtypes};
 
-use super::super::arguments;
 use super::super::arguments::copy_order;
-use super::{new_memory, operands, results};
+use super::super::{arguments, transfer};
+use super::{new_memory, operands};
 use crate::objects::UsmNdarray;
 
 /// astype(x, dtype, /, *, order="K", casting="unsafe", copy=True, device=None)
@@ -34,24 +34,16 @@ pub(crate) fn astype<'py>(
     let py = x.py();
     let (array, order) = (operands::array("x", x)?, copy_order(order)?);
     let queue = new_memory::named_queue(py, None, device)?;
-    let queue = queue.unwrap_or_else(|| array.queue().clone());
-    let dtype = arguments::explicit_dtype(dtype, &|| default_dtypes(queue.device()))?;
-    if !can_cast(array.dtype(), dtype, operands::casting(casting)?) {
-        return Err(type_error!(
-            "casting: found {casting:?}, which does not allow {} to become {dtype}",
-            array.dtype()
-        ));
-    }
+    let device = queue.as_ref().unwrap_or(array.queue()).device();
+    let dtype = Some(arguments::explicit_dtype(dtype, &|| default_dtypes(device))?);
     let copy = if copy { CopyMode::Always } else { CopyMode::IfNeeded };
-    let wanted = Conversion { dtype: Some(dtype), order, copy, ..Conversion::default() };
-    let work = Work::of_conversion(&array, &Conversion { queue: Some(&queue), ..wanted });
-    let source = array.clone();
-    let cast =
-        results::array(py, work, move || source.converted(&Conversion { queue: Some(&queue), ..wanted }))?;
-    if x.is_instance_of::<UsmNdarray>() && cast.array().buffer().address() == array.buffer().address() {
-        return Ok(x.clone()); // nothing was needed
+    let casting = operands::casting(casting)?;
+    let wanted = Conversion { dtype, queue: queue.as_ref(), order, copy, casting, ..Conversion::default() };
+    if array.is_as(&wanted) && x.is_instance_of::<UsmNdarray>() {
+        return Ok(x.clone());
     }
-    Ok(Bound::new(py, cast)?.into_any())
+    let cast = transfer::converted(py, &array, &wanted)?;
+    UsmNdarray::object(py, cast)
 }
 
 /// copy(x, /, *, order="K")
@@ -69,7 +61,6 @@ pub(crate) fn astype<'py>(
 pub(crate) fn copy(py: Python<'_>, x: &Bound<'_, PyAny>, order: &str) -> PyResult<UsmNdarray> {
     let array = operands::array("x", x)?;
     let order = copy_order(order)?;
-    results::array(py, Work::of_copy(&array), move || {
-        array.converted(&Conversion { order, copy: CopyMode::Always, ..Conversion::default() })
-    })
+    let wanted = Conversion { order, copy: CopyMode::Always, ..Conversion::default() };
+    transfer::converted(py, &array, &wanted).map(UsmNdarray::from_array)
 }

@@ -1,15 +1,13 @@
 //! New arrays of one value, or of ones on a diagonal.
 
 use pyo3::prelude::*;
-use usm_array::usm_core::UsmKind;
-use usm_array::{Axes, Casting, CreateOptions, LikeOptions, UsmArray, Work, default_dtypes};
+use usm_array::usm_core::{Queue, UsmKind};
+use usm_array::{Axes, CreateOptions, Dtype, UsmArray, Work};
 
 use super::super::arguments;
 use super::super::construct::in_new_memory;
-use super::super::operand::NumberOrArray;
 use super::operands::{self, Diagonal};
 use super::{new_memory, results};
-use crate::errors::OrRaise;
 use crate::number::index;
 use crate::objects::UsmNdarray;
 
@@ -41,10 +39,7 @@ pub(crate) fn empty(
     let order = arguments::order(order)?;
     let kind = new_memory::new_kind(usm_type, device)?;
     let queue = new_memory::queue(py, sycl_queue, device)?;
-    let dtype = match dtype {
-        Some(dtype) => arguments::explicit_dtype(dtype, &|| default_dtypes(queue.device()))?,
-        None => default_dtypes(queue.device()).real_floating,
-    };
+    let dtype = arguments::dtype(dtype, || queue.device())?;
     let builder = UsmArray::builder(&sizes, dtype).order(order);
     in_new_memory(py, builder, kind, &queue).map(UsmNdarray::from_array)
 }
@@ -118,29 +113,24 @@ pub(crate) fn full(
 ) -> PyResult<UsmNdarray> {
     let shape = arguments::shape(shape)?;
     let target = operands::dtype("dtype", dtype)?;
-    match operands::value("fill_value", fill_value, None, target)? {
-        NumberOrArray::Scalar(value) => {
-            let value = target.map_or(Ok(value), |dtype| value.for_dtype(dtype)).or_raise()?;
-            let place = (device, sycl_queue, usm_type);
-            let len = Work::len_of(&shape);
-            let work = |new: &CreateOptions<'_>| Work::of_fill(new, len);
-            create(py, place, dtype, order, work, move |new| new.full(&shape, value))
-        }
-        NumberOrArray::Array(values) => {
-            let queue = new_memory::named_queue(py, sycl_queue, device)?;
-            let queue = queue.unwrap_or_else(|| values.queue().clone());
-            let kind = new_memory::kind(usm_type)?.unwrap_or(values.kind());
-            let dtype = target.unwrap_or(values.dtype());
-            let order = arguments::order(order)?;
-            let like = LikeOptions { shape: Some(&shape), dtype: Some(dtype), ..LikeOptions::default() };
-            results::array(py, Work::of_like(&values, &like), move || {
-                let new = CreateOptions::new(&queue, kind).dtype(dtype).order(order);
-                let array = new.empty(&shape)?;
-                array.assign_cast(&values, Casting::Unsafe)?;
-                Ok(array)
-            })
-        }
-    }
+    let value = operands::value("fill_value", fill_value, None, target)?;
+    let (queue, kind) = match value.array() {
+        None => (new_memory::queue(py, sycl_queue, device)?, new_memory::new_kind(usm_type, device)?),
+        Some(values) => (
+            new_memory::named_queue(py, sycl_queue, device)?.unwrap_or_else(|| values.queue().clone()),
+            new_memory::kind(usm_type)?.unwrap_or(values.kind()),
+        ),
+    };
+    let (order, dtype) = (arguments::order(order)?, new_dtype(dtype, &queue)?);
+    let value = match dtype {
+        Some(dtype) => value.for_dtype(dtype)?,
+        None => value,
+    };
+    let new = arguments::of_dtype(CreateOptions::new(&queue, kind), dtype);
+    let work = Work::of_full(&new, Work::len_of(&shape), &value);
+    results::array(py, work, move || {
+        arguments::of_dtype(CreateOptions::new(&queue, kind).order(order), dtype).full(&shape, &value)
+    })
 }
 
 /// eye(n_rows, n_cols=None, /, *, k=0, dtype=None, order="C", device=None, usm_type=None, sycl_queue=None)
@@ -190,9 +180,7 @@ pub(super) fn create(
     let order = arguments::order(order)?;
     let kind: UsmKind = new_memory::new_kind(usm_type, device)?;
     let queue = new_memory::queue(py, sycl_queue, device)?;
-    let dtype = dtype
-        .map(|dtype| arguments::explicit_dtype(dtype, &|| default_dtypes(queue.device())))
-        .transpose()?;
+    let dtype = new_dtype(dtype, &queue)?;
     let work = work(&arguments::of_dtype(CreateOptions::new(&queue, kind), dtype));
     results::array(py, work, move || {
         function(arguments::of_dtype(CreateOptions::new(&queue, kind).order(order), dtype))
@@ -203,4 +191,9 @@ pub(super) fn create(
 pub(super) fn size(name: &str, object: &Bound<'_, PyAny>) -> PyResult<usize> {
     let size: isize = index(name, object)?;
     usize::try_from(size).map_err(|_| value_error!("{name}: found {size}, allowed are 0 and more"))
+}
+
+/// The dtype of a new array, or `None` to leave it to the function.
+fn new_dtype(dtype: Option<&Bound<'_, PyAny>>, queue: &Queue) -> PyResult<Option<Dtype>> {
+    dtype.map(|dtype| arguments::dtype(Some(dtype), || queue.device())).transpose()
 }

@@ -71,11 +71,7 @@ pub(crate) fn result_type<'py>(
         }
     }
     let defaults = defaults.unwrap_or(DefaultDtypes::WITH_FP64);
-    // A boolean changes nothing beside others, and lets numbers alone have a dtype.
-    let only_numbers =
-        !operands.is_empty() && operands.iter().all(|one| matches!(one, PromotionOperand::Weak(_)));
-    operands.extend(only_numbers.then_some(PromotionOperand::Dtype(Dtype::Bool)));
-    dtype_object(py, defaults.result_type(&operands).or_value_error(NAME)?)
+    dtype_object(py, defaults.result_type_or_default(&operands).or_value_error(NAME)?)
 }
 
 /// isdtype(dtype, kind)

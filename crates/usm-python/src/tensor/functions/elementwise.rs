@@ -1,15 +1,15 @@
 //! What elementwise functions of one and of two operands have in common.
 
 use pyo3::prelude::*;
-use usm_array::{ArrayOrScalar, UsmArray, Work};
+use usm_array::{ArrayOrScalar, Dtype, UsmArray, Work};
 
 use super::super::arguments::copy_order;
-use super::super::operand::{NumberOrArray, same_queue};
+use super::super::operand::NumberOrArray;
 use super::operands;
 use super::results;
 use crate::errors::ExecutionPlacementError;
 
-/// A function of two operands, one of which may be a number; `reversed` is the one to call when that is the first.
+/// A function of two operands that gives booleans. One operand may be a number; `reversed` is the one to call when that is the first.
 pub(super) fn binary<'py>(
     (x1, x2): (&Bound<'py, PyAny>, &Bound<'py, PyAny>),
     out: Option<&Bound<'py, PyAny>>,
@@ -19,14 +19,14 @@ pub(super) fn binary<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let order = copy_order(order)?;
     let (a, b) = (operands::operand("x1", x1)?, operands::operand("x2", x2)?);
-    same_queue(&[("x1", a.array()), ("x2", b.array())])?;
     if a.array().or(b.array()).is_none() {
         return Err(ExecutionPlacementError::new_err(
             "x1, x2: found two numbers, allowed is at least one array, which says where to compute",
         ));
     }
-    let work = Work::of_operands(results::arrays([a.array(), b.array()]));
-    results::give(x1.py(), out, work, move || {
+    let all = [("x1", (&a).into()), ("x2", (&b).into())];
+    let check = |out: &UsmArray| out.check_out_of(&results::arrays([a.array(), b.array()]), Dtype::Bool);
+    results::ResultTarget::new(out, &all, check)?.give(x1.py(), move || {
         let arrays = results::arrays([a.array(), b.array()]);
         let result = match (&a, &b) {
             (NumberOrArray::Array(a), b) => function(a, b.into())?,
@@ -39,17 +39,20 @@ pub(super) fn binary<'py>(
     })
 }
 
-/// A function of one array.
+/// A function of one array. `known` is the dtype of its result and the work for it.
 pub(super) fn unary<'py>(
     x: &Bound<'py, PyAny>,
     out: Option<&Bound<'py, PyAny>>,
     order: &str,
+    known: impl FnOnce(&UsmArray) -> (Dtype, Work),
     function: impl FnOnce(&UsmArray) -> usm_array::Result<UsmArray> + Send + 'static,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (array, order) = (operands::array("x", x)?, copy_order(order)?);
-    results::give(x.py(), out, Work::through(array.size_bytes()), move || {
-        function(&array)?.in_order_of(order, &[&array])
-    })
+    let (dtype, work) = known(&array);
+    let check = |out: &UsmArray| out.check_out_of(&[&array], dtype);
+    let target = results::ResultTarget::new(out, &[("x", (&array).into())], check)?;
+    results::ResultTarget { work, ..target }
+        .give(x.py(), move || function(&array)?.in_order_of(order, &[&array]))
 }
 
 /// Functions of two operands: what it is, name, the method with the operands exchanged, what else raises ValueError, and an example:
@@ -85,9 +88,9 @@ macro_rules! binary_functions {
 }
 pub(super) use binary_functions;
 
-/// Functions of one array with their documentation.
+/// Functions of one array with their documentation, and what is known of their results.
 macro_rules! unary_functions {
-    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident: $known:expr;)*) => {$(
         $(#[$doc])*
         #[pyfunction]
         #[pyo3(signature = (x, /, *, out=None, order="K"))]
@@ -96,8 +99,13 @@ macro_rules! unary_functions {
             out: Option<&Bound<'py, PyAny>>,
             order: &str,
         ) -> PyResult<Bound<'py, PyAny>> {
-            $crate::tensor::functions::elementwise::unary(x, out, order, usm_array::UsmArray::$name)
+            $crate::tensor::functions::elementwise::unary(x, out, order, $known, usm_array::UsmArray::$name)
         }
     )*};
 }
 pub(super) use unary_functions;
+
+/// Of a function that gives a boolean for each element.
+pub(super) fn booleans(array: &UsmArray) -> (Dtype, Work) {
+    (Dtype::Bool, Work::of_operands([array]))
+}

@@ -4,7 +4,6 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use usm_array::{Repeats, UsmArray, Work};
 
-use super::super::operand::same_queue;
 use super::{operands, results};
 use crate::errors::OrRaise;
 use crate::objects::UsmNdarray;
@@ -98,7 +97,6 @@ pub(crate) fn repeat(
         return results::array(py, work, move || x.repeat(Repeats::Each(count), axis));
     }
     let counts = operands::array("repeats", repeats)?;
-    same_queue(&[("x", Some(&x)), ("repeats", Some(&counts))])?;
     let work = Work::of_repeat(&x, Repeats::Array(&counts));
     results::array(py, work, move || x.repeat(Repeats::Array(&counts), axis))
 }

@@ -1,10 +1,9 @@
 //! New arrays after the model of another one.
 
 use pyo3::prelude::*;
-use usm_array::{Casting, Dtype, LikeOptions, UsmArray, Work};
+use usm_array::{LikeOptions, UsmArray, Work};
 
 use super::super::arguments::copy_order;
-use super::super::operand::NumberOrArray;
 use super::create::Placement;
 use super::operands;
 use super::{new_memory, results};
@@ -25,7 +24,8 @@ macro_rules! like_functions {
             usm_type: Option<&str>,
             sycl_queue: Option<&Bound<'_, PyAny>>,
         ) -> PyResult<UsmNdarray> {
-            like(py, x, (device, sycl_queue, usm_type), dtype, order, UsmArray::$name)
+            let model = operands::array("x", x)?;
+            like(py, model, (device, sycl_queue, usm_type), dtype, order, UsmArray::$name)
         }
     )*};
 }
@@ -88,33 +88,22 @@ pub(crate) fn full_like(
     usm_type: Option<&str>,
     sycl_queue: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<UsmNdarray> {
-    let place = (device, sycl_queue, usm_type);
-    let target = match operands::dtype("dtype", dtype)? {
-        Some(dtype) => dtype,
-        None => operands::found("x", x)?.dtype(),
-    };
-    match operands::value("fill_value", fill_value, None, Some(target))? {
-        NumberOrArray::Scalar(value) => like(py, x, place, dtype, order, move |model, options| {
-            let dtype: Dtype = options.dtype.unwrap_or(model.dtype());
-            model.full_like(value.for_dtype(dtype)?, options)
-        }),
-        NumberOrArray::Array(values) => like(py, x, place, dtype, order, move |model, options| {
-            let array = model.empty_like(options)?;
-            array.assign_cast(&values, Casting::Unsafe)?;
-            Ok(array)
-        }),
-    }
+    let model = operands::array("x", x)?;
+    let target = operands::dtype("dtype", dtype)?.unwrap_or(model.dtype());
+    let value = operands::value("fill_value", fill_value, None, Some(target))?.for_dtype(target)?;
+    like(py, model, (device, sycl_queue, usm_type), dtype, order, move |model, options| {
+        model.full_like(&value, options)
+    })
 }
 
 fn like(
     py: Python<'_>,
-    x: &Bound<'_, PyAny>,
+    model: UsmArray,
     (device, sycl_queue, usm_type): Placement<'_, '_>,
     dtype: Option<&Bound<'_, PyAny>>,
     order: &str,
     function: impl FnOnce(&UsmArray, &LikeOptions<'_>) -> usm_array::Result<UsmArray> + Send + 'static,
 ) -> PyResult<UsmNdarray> {
-    let model = operands::array("x", x)?;
     let queue = new_memory::named_queue(py, sycl_queue, device)?;
     let (dtype, kind) = (operands::dtype("dtype", dtype)?, new_memory::kind(usm_type)?);
     let order = copy_order(order)?;

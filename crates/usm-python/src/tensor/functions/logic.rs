@@ -1,10 +1,10 @@
 //! Logic of elements.
 
 use pyo3::prelude::*;
-use usm_array::is_bitwise_of_integers;
+use usm_array::{UsmArray, is_bitwise_of_integers};
 
 use super::super::arithmetic::{Binary, Unary};
-use super::elementwise::{self, binary_functions, unary_functions};
+use super::elementwise::{self, binary_functions, booleans, unary_functions};
 use super::operands;
 
 binary_functions! {
@@ -24,7 +24,7 @@ unary_functions! {
     /// >>> import usm.tensor as ut
     /// >>> ut.logical_not(ut.arange(3, device="host")).tolist()
     /// [True, False, False]
-    logical_not;
+    logical_not: booleans;
 }
 
 /// Functions of two operands that this package computes for booleans, and a provider for integers.
@@ -39,10 +39,12 @@ macro_rules! bitwise_functions {
             out: Option<&Bound<'py, PyAny>>,
             order: &str,
         ) -> PyResult<Bound<'py, PyAny>> {
-            if is_bitwise_of_integers(&operands::operand("x1", x1)?, &operands::operand("x2", x2)?) {
-                return Binary::$operator.call(x1, x2, out, order);
+            // Both ways import an object again, but not what is ours.
+            let (x1, x2) = (operands::imported("x1", x1)?, operands::imported("x2", x2)?);
+            if is_bitwise_of_integers(&operands::operand("x1", &x1)?, &operands::operand("x2", &x2)?) {
+                return Binary::$operator.call(&x1, &x2, out, order);
             }
-            elementwise::binary((x1, x2), out, order, |a, b| a.$name(b), |b, a| b.$name(a))
+            elementwise::binary((&x1, &x2), out, order, |a, b| a.$name(b), |b, a| b.$name(a))
         }
     )*};
 }
@@ -101,8 +103,10 @@ pub(crate) fn bitwise_invert<'py>(
     out: Option<&Bound<'py, PyAny>>,
     order: &str,
 ) -> PyResult<Bound<'py, PyAny>> {
-    match operands::array("x", x)?.dtype().kind() {
-        'i' | 'u' => Unary::Invert.call(x, out, order),
-        _ => elementwise::unary(x, out, order, usm_array::UsmArray::bitwise_invert),
+    let x = operands::ours("x", x)?;
+    let array = x.get().array();
+    match is_bitwise_of_integers(array, array) {
+        true => Unary::Invert.call(&x, out, order),
+        false => elementwise::unary(&x, out, order, booleans, UsmArray::bitwise_invert),
     }
 }

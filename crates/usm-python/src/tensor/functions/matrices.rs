@@ -22,7 +22,7 @@ use crate::objects::UsmNdarray;
 #[pyo3(signature = (x, /, *, k=Diagonal::MAIN), text_signature = "(x, /, *, k=0)")]
 pub(crate) fn tril(py: Python<'_>, x: &Bound<'_, PyAny>, k: Diagonal) -> PyResult<UsmNdarray> {
     let x = operands::array("x", x)?;
-    results::array(py, Work::through(x.size_bytes()), move || x.tril(k.0))
+    results::array(py, Work::of_operands([&x]), move || x.tril(k.0))
 }
 
 /// triu(x, /, *, k=0)
@@ -38,7 +38,7 @@ pub(crate) fn tril(py: Python<'_>, x: &Bound<'_, PyAny>, k: Diagonal) -> PyResul
 #[pyo3(signature = (x, /, *, k=Diagonal::MAIN), text_signature = "(x, /, *, k=0)")]
 pub(crate) fn triu(py: Python<'_>, x: &Bound<'_, PyAny>, k: Diagonal) -> PyResult<UsmNdarray> {
     let x = operands::array("x", x)?;
-    results::array(py, Work::through(x.size_bytes()), move || x.triu(k.0))
+    results::array(py, Work::of_operands([&x]), move || x.triu(k.0))
 }
 
 /// meshgrid(*arrays, indexing="xy")

@@ -2,15 +2,16 @@
 
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyInt, PyList, PySequence, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyInt, PySequence, PyString, PyTuple};
 use usm_array::{Casting, Conversion, DefaultDtypes, Dtype, IndexMode, Scalar, UsmArray};
 
-use super::super::arguments;
 use super::super::exchange::{Source, Wanted, array_from};
 use super::super::operand::{NumberOrArray, index_array};
-use crate::errors::{OrRaise, reworded, wrong_type};
+use super::super::{arguments, transfer};
+use crate::errors::{reworded, wrong_type};
 use crate::interface::import::{Found, array_if_usm, no_usm};
-use crate::number::{index, index_sequence, item, sequence, word};
+use crate::number::{index, index_sequence, is_list_or_tuple, item, sequence, word};
+use crate::objects::UsmNdarray;
 
 /// Any object with the interface, to work on for long. Errors start with the name of the argument.
 pub(super) fn array(name: &str, object: &Bound<'_, PyAny>) -> PyResult<UsmArray> {
@@ -27,6 +28,22 @@ pub(super) fn array_if_named<'a>(name: &str, object: &'a Bound<'_, PyAny>) -> Py
     array_if_usm(object).map_err(|error| reworded(object.py(), error, |text| format!("{name}: {text}")))
 }
 
+/// As [`array`], as an object of ours.
+pub(super) fn ours<'py>(name: &str, object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, UsmNdarray>> {
+    match object.cast::<UsmNdarray>() {
+        Ok(array) => Ok(array.clone()),
+        Err(_) => Bound::new(object.py(), UsmNdarray::from_array(found(name, object)?.into_boxed())),
+    }
+}
+
+/// A number as it is, or an array as an object of ours.
+pub(super) fn imported<'py>(name: &str, object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    match arguments::scalar(object)? {
+        Some(_) => Ok(object.clone()),
+        None => ours(name, object).map(Bound::into_any),
+    }
+}
+
 /// Integers for places: an array in USM, or what indexing takes for one, in memory as that of the array that they are for.
 pub(super) fn places(name: &str, object: &Bound<'_, PyAny>, beside: &UsmArray) -> PyResult<UsmArray> {
     if let Some(found) = array_if_named(name, object)? {
@@ -36,7 +53,7 @@ pub(super) fn places(name: &str, object: &Bound<'_, PyAny>, beside: &UsmArray) -
         return Err(type_error!("{name}: {}", no_usm(object)));
     }
     let on_host = index_array(name, object)?;
-    object.py().detach(|| on_host.converted(&Conversion::beside(beside))).or_raise()
+    transfer::converted(object.py(), &on_host, &Conversion::beside(beside))
 }
 
 /// A tuple or list of arrays.
@@ -107,7 +124,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Diagonal {
 
 /// One integer or a sequence of them.
 pub(super) fn indices(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Vec<isize>> {
-    if is_tuple_or_list(object) {
+    if is_list_or_tuple(object) {
         return index_sequence(name, object);
     }
     match is_sequence(object) {
@@ -140,11 +157,7 @@ pub(super) fn counts(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Vec<usiz
 /// Whether it is what Python calls a sequence, such as a `range`, but for text.
 pub(super) fn is_sequence(object: &Bound<'_, PyAny>) -> bool {
     let is_one = object.is_instance_of::<PyInt>() || object.is_instance_of::<PyString>();
-    is_tuple_or_list(object) || (!is_one && object.cast::<PySequence>().is_ok())
-}
-
-fn is_tuple_or_list(object: &Bound<'_, PyAny>) -> bool {
-    object.is_instance_of::<PyTuple>() || object.is_instance_of::<PyList>()
+    is_list_or_tuple(object) || (!is_one && object.cast::<PySequence>().is_ok())
 }
 
 /// What becomes of indices outside of their axis.

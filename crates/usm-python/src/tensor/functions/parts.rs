@@ -45,7 +45,7 @@ pub(crate) fn imag<'py>(
     out: Option<&Bound<'py, PyAny>>,
     order: &str,
 ) -> PyResult<Bound<'py, PyAny>> {
-    part(x, out, order, |x| Bound::new(x.py(), UsmNdarray::from_array(imag_part(x.py(), x.get().array())?)))
+    part(x, out, order, |x| Bound::new(x.py(), imag_part(x.py(), x.get().array())?))
 }
 
 unary_functions! {
@@ -56,7 +56,7 @@ unary_functions! {
     /// >>> import usm.tensor as ut
     /// >>> ut.conj(ut.asarray([1 + 2j], sycl_queue="host")).tolist()
     /// [(1-2j)]
-    conj;
+    conj: |x: &UsmArray| (x.dtype(), Work::of_conj(x));
 }
 
 /// A view, unless the elements have to be somewhere else.
@@ -67,18 +67,14 @@ fn part<'py>(
     part_of: impl FnOnce(&Bound<'py, UsmNdarray>) -> PyResult<Bound<'py, UsmNdarray>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let order = copy_order(order)?;
-    let x = match x.cast::<UsmNdarray>() {
-        Ok(array) => array.clone(),
-        Err(_) => Bound::new(x.py(), UsmNdarray::from_array(operands::array("x", x)?))?,
-    };
-    let view = part_of(&x)?;
+    let view = part_of(&operands::ours("x", x)?)?;
     if out.is_none() && matches!(order, CopyOrder::Any | CopyOrder::Keep) {
         return Ok(view.into_any());
     }
     let array = view.get().array().clone();
-    results::give(x.py(), out, Work::through(array.size_bytes()), move || {
-        array.clone().in_order_of(order, &[&array])
-    })
+    let check = |out: &UsmArray| out.check_out_of(&[&array], array.dtype());
+    results::ResultTarget::new(out, &[("x", (&array).into())], check)?
+        .give(x.py(), move || array.clone().in_order_of(order, &[&array]))
 }
 
 /// The real parts of complex numbers, as a view; of other numbers the array itself.
@@ -91,10 +87,7 @@ pub(in crate::tensor) fn real_part<'py>(array: &Bound<'py, UsmNdarray>) -> PyRes
 }
 
 /// The imaginary parts of complex numbers, as a view; of other numbers new zeros.
-pub(in crate::tensor) fn imag_part(py: Python<'_>, array: &UsmArray) -> PyResult<UsmArray> {
-    if array.dtype().kind() == 'c' {
-        return array.imag().or_raise();
-    }
-    let zeros = || UsmArray::zeros(array.queue(), array.kind(), array.shape(), array.dtype());
-    py.detach(zeros).or_raise()
+pub(in crate::tensor) fn imag_part(py: Python<'_>, array: &UsmArray) -> PyResult<UsmNdarray> {
+    let (work, array) = (Work::of_imag(array), array.clone());
+    results::array(py, work, move || array.imag_or_zeros())
 }

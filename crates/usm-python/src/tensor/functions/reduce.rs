@@ -1,7 +1,7 @@
 //! Reductions along axes.
 
 use pyo3::prelude::*;
-use usm_array::Work;
+use usm_array::{UsmArray, Work};
 
 use super::{operands, results};
 use crate::objects::UsmNdarray;
@@ -63,7 +63,8 @@ macro_rules! reductions {
             out: Option<&Bound<'py, PyAny>>,
         ) -> PyResult<Bound<'py, PyAny>> {
             let (array, axes) = (operands::array("x", x)?, operands::axes("axis", axis)?);
-            results::give(x.py(), out, Work::of_operands([&array]), move || array.$name(axes.as_deref(), keepdims))
+            let operands = [("x", (&array).into())];
+            results::ResultTarget::new(out, &operands, UsmArray::check_out)?.give(x.py(), move || array.$name(axes.as_deref(), keepdims))
         }
     )*};
 }
@@ -127,7 +128,6 @@ pub(crate) fn sum<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let (array, axes) = (operands::array("x", x)?, operands::axes("axis", axis)?);
     let dtype = operands::dtype("dtype", dtype)?;
-    results::give(x.py(), out, Work::of_operands([&array]), move || {
-        array.sum(axes.as_deref(), keepdims, dtype)
-    })
+    results::ResultTarget::new(out, &[("x", (&array).into())], UsmArray::check_out)?
+        .give(x.py(), move || array.sum(axes.as_deref(), keepdims, dtype))
 }

@@ -2,8 +2,8 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use usm_array::coerced_kind;
 use usm_array::usm_core::{Queue, UsmKind};
+use usm_array::{coerced_kind, execution_queue};
 
 use crate::errors::type_name;
 use crate::number::sequence;
@@ -23,14 +23,13 @@ use crate::sycl::{queue_argument, queue_of};
 #[pyo3(signature = (qs, /))]
 pub(crate) fn get_execution_queue<'py>(qs: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let objects = sequence("qs", qs)?;
-    let Some(first) = objects.first() else { return Ok(None) };
-    let queues = objects.iter().map(execution_queue).collect::<PyResult<Option<Vec<Queue>>>>()?;
-    let same = queues.is_some_and(|queues| queues.windows(2).all(|pair| pair[0] == pair[1]));
-    Ok(same.then(|| first.clone()))
+    let queues = objects.iter().map(one_queue).collect::<PyResult<Option<Vec<Queue>>>>()?;
+    let has_one = queues.is_some_and(|queues| execution_queue(&queues).is_some());
+    Ok(objects.into_iter().next().filter(|_| has_one))
 }
 
 /// A queue of ours or of another library; anything else is none.
-fn execution_queue(object: &Bound<'_, PyAny>) -> PyResult<Option<Queue>> {
+fn one_queue(object: &Bound<'_, PyAny>) -> PyResult<Option<Queue>> {
     if let Some(queue) = queue_of(object)? {
         return Ok(Some(queue));
     }

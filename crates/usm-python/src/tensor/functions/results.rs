@@ -1,10 +1,8 @@
 //! The results of functions as Python objects, or in the array that the caller gave for them.
 
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use usm_array::{UsmArray, Work};
+use usm_array::{ArrayOrScalar, UsmArray, Work, check_queues};
 
-use super::super::operand::same_queue;
 use super::operands;
 use crate::errors::OrRaise;
 use crate::interrupt;
@@ -42,31 +40,41 @@ pub(super) fn tuple<'py>(
     pyo3::types::PyTuple::new(py, arrays)
 }
 
-/// The result, or `out` with the elements of it.
-pub(super) fn give<'py>(
-    py: Python<'py>,
-    out: Option<&Bound<'py, PyAny>>,
-    work: Work,
-    job: impl FnOnce() -> usm_array::Result<UsmArray> + Send + 'static,
-) -> PyResult<Bound<'py, PyAny>> {
-    let Some(out) = out else {
-        return Ok(Bound::new(py, array(py, work, job)?)?.into_any());
-    };
-    let target = operands::array("out", out)?;
-    if !target.is_writable() {
-        return Err(PyValueError::new_err("out: found a read-only array, allowed are writable ones"));
+/// Where the result of operands goes: into a new array, or into `out`.
+pub(super) struct ResultTarget<'a, 'py> {
+    pub(super) out: Option<(&'a Bound<'py, PyAny>, UsmArray)>,
+    pub(super) work: Work,
+}
+
+impl<'a, 'py> ResultTarget<'a, 'py> {
+    /// The target for operands, which have names for messages. What is wrong with the queues or with `out`, of which `check` knows more, is
+    /// found here, before the work.
+    pub(super) fn new(
+        out: Option<&'a Bound<'py, PyAny>>,
+        operands: &[(&str, ArrayOrScalar<'_>)],
+        check: impl FnOnce(&UsmArray) -> usm_array::Result<()>,
+    ) -> PyResult<Self> {
+        let out = out.map(|out| Ok::<_, PyErr>((out, operands::array("out", out)?))).transpose()?;
+        let target = out.as_ref().map(|(_, target)| target);
+        let all = operands.iter().copied().chain(target.map(|target| ("out", target.into())));
+        check_queues(all.clone()).or_raise()?;
+        target.map_or(Ok(()), check).or_raise()?;
+        let work = Work::of_operands(all.filter_map(|(_, operand)| operand.array()));
+        Ok(Self { out, work })
     }
-    let result = run(py, work, job)?;
-    same_queue(&[("x", Some(&result)), ("out", Some(&target))])?;
-    if target.shape() != result.shape() || target.dtype() != result.dtype() {
-        return Err(value_error!(
-            "out: found shape {:?} of {}, allowed is shape {:?} of {}",
-            target.shape(),
-            target.dtype(),
-            result.shape(),
-            result.dtype()
-        ));
+
+    /// The result, or `out` with the elements of it.
+    pub(super) fn give(
+        self,
+        py: Python<'py>,
+        job: impl FnOnce() -> usm_array::Result<UsmArray> + Send + 'static,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        match self.out {
+            None => UsmNdarray::object(py, run(py, self.work, job)?),
+            Some((out, target)) => {
+                run(py, self.work, move || job()?.give_to(&target))?;
+                Ok(out.clone())
+            }
+        }
     }
-    run(py, Work::of_copies([&target, &result]), move || target.assign(&result))?;
-    Ok(out.clone())
 }

@@ -2,13 +2,13 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use usm_array::Work;
+use usm_array::{UsmArray, Work, check_queues, where_dtype};
 
 use super::super::arguments::copy_order;
-use super::super::operand::same_queue;
 use super::operands;
 use super::results;
 use super::take::cast_value;
+use crate::errors::OrRaise;
 use crate::objects::UsmNdarray;
 
 /// nonzero(arr)
@@ -45,7 +45,7 @@ pub(crate) fn extract(
     arr: &Bound<'_, PyAny>,
 ) -> PyResult<UsmNdarray> {
     let (condition, array) = (operands::array("condition", condition)?, operands::array("arr", arr)?);
-    same_queue(&[("condition", Some(&condition)), ("arr", Some(&array))])?;
+    check_queues([("condition", (&condition).into()), ("arr", (&array).into())]).or_raise()?;
     results::array(py, Work::of_operands([&array, &condition]), move || array.extract(&condition))
 }
 
@@ -69,7 +69,8 @@ pub(crate) fn place(
 ) -> PyResult<()> {
     let (array, mask) = (operands::array("arr", arr)?, operands::array("mask", mask)?);
     let values = cast_value("vals", vals, &array)?;
-    same_queue(&[("arr", Some(&array)), ("mask", Some(&mask)), ("vals", values.array())])?;
+    check_queues([("arr", (&array).into()), ("mask", (&mask).into()), ("vals", (&values).into())])
+        .or_raise()?;
     results::run(arr.py(), Work::of_operands([&array, &mask]), move || array.place(&mask, &values))
 }
 
@@ -97,9 +98,12 @@ pub(crate) fn where_<'py>(
     let py = condition.py();
     let (condition, order) = (operands::array("condition", condition)?, copy_order(order)?);
     let (x1, x2) = (operands::operand("x1", x1)?, operands::operand("x2", x2)?);
-    same_queue(&[("condition", Some(&condition)), ("x1", x1.array()), ("x2", x2.array())])?;
-    let work = Work::of_operands(results::arrays([Some(&condition), x1.array(), x2.array()]));
-    results::give(py, out, work, move || {
+    let all = [("condition", (&condition).into()), ("x1", (&x1).into()), ("x2", (&x2).into())];
+    let check = |out: &UsmArray| {
+        let arrays = results::arrays([Some(&condition), x1.array(), x2.array()]);
+        out.check_out_of(&arrays, where_dtype(&condition, &x1, &x2))
+    };
+    results::ResultTarget::new(out, &all, check)?.give(py, move || {
         let arrays = results::arrays([Some(&condition), x1.array(), x2.array()]);
         usm_array::where_(&condition, &x1, &x2)?.in_order_of(order, &arrays)
     })

@@ -1,9 +1,9 @@
 //! Elements by integers along an axis.
 
 use pyo3::prelude::*;
-use usm_array::{UsmArray, Work};
+use usm_array::{UsmArray, Work, check_queues};
 
-use super::super::operand::{NumberOrArray, same_queue};
+use super::super::operand::NumberOrArray;
 use super::operands;
 use super::results;
 use crate::errors::OrRaise;
@@ -36,9 +36,9 @@ pub(crate) fn take<'py>(
     let indices = operands::places("indices", indices, &array)?;
     let axis = array.only_axis(operands::axis("axis", axis)?).or_raise()?;
     let mode = operands::mode(mode)?;
-    same_queue(&[("x", Some(&array)), ("indices", Some(&indices))])?;
-    let work = Work::of_operands([&array, &indices]);
-    results::give(x.py(), out, work, move || array.take(&indices, axis, mode))
+    let all = [("x", (&array).into()), ("indices", (&indices).into())];
+    results::ResultTarget::new(out, &all, UsmArray::check_out)?
+        .give(x.py(), move || array.take(&indices, axis, mode))
 }
 
 /// put(x, indices, vals, /, *, axis=None, mode="raise")
@@ -67,7 +67,7 @@ pub(crate) fn put(
     let axis = array.only_axis(operands::axis("axis", axis)?).or_raise()?;
     let mode = operands::mode(mode)?;
     let values = cast_value("vals", vals, &array)?;
-    check_queues(&array, &indices, &values)?;
+    check_all_queues(&array, &indices, &values)?;
     results::run(x.py(), Work::of_operands([&array, &indices]), move || match axis {
         Some(axis) => array.put_on_axis(&indices, &values, axis, mode),
         None => array.put(&indices, &values, mode),
@@ -98,7 +98,7 @@ pub(crate) fn take_along_axis(
     let array = operands::array("x", x)?;
     let indices = operands::places("indices", indices, &array)?;
     let mode = operands::mode(mode)?;
-    same_queue(&[("x", Some(&array)), ("indices", Some(&indices))])?;
+    check_queues([("x", (&array).into()), ("indices", (&indices).into())]).or_raise()?;
     results::array(py, Work::of_operands([&array, &indices]), move || {
         array.take_along_axis(&indices, Some(axis), mode)
     })
@@ -129,7 +129,7 @@ pub(crate) fn put_along_axis(
     let array = operands::array("x", x)?;
     let indices = operands::places("indices", indices, &array)?;
     let (mode, values) = (operands::mode(mode)?, cast_value("vals", vals, &array)?);
-    check_queues(&array, &indices, &values)?;
+    check_all_queues(&array, &indices, &values)?;
     results::run(x.py(), Work::of_operands([&array, &indices]), move || {
         array.put_along_axis(&indices, &values, Some(axis), mode)
     })
@@ -141,12 +141,9 @@ pub(super) fn cast_value(
     object: &Bound<'_, PyAny>,
     target: &UsmArray,
 ) -> PyResult<NumberOrArray> {
-    Ok(match operands::value(name, object, Some(target), Some(target.dtype()))? {
-        NumberOrArray::Scalar(value) => NumberOrArray::Scalar(value.for_dtype(target.dtype()).or_raise()?),
-        array => array,
-    })
+    operands::value(name, object, Some(target), Some(target.dtype()))?.for_dtype(target.dtype())
 }
 
-fn check_queues(array: &UsmArray, indices: &UsmArray, values: &NumberOrArray) -> PyResult<()> {
-    same_queue(&[("x", Some(array)), ("indices", Some(indices)), ("vals", values.array())])
+fn check_all_queues(array: &UsmArray, indices: &UsmArray, values: &NumberOrArray) -> PyResult<()> {
+    check_queues([("x", array.into()), ("indices", indices.into()), ("vals", values.into())]).or_raise()
 }
