@@ -10,7 +10,7 @@ import usm
 import usm.memory as um
 import usm.tensor as ut
 
-from support import process
+from support import children, process
 from support.interface import settled
 
 LARGE = 64 << 20
@@ -321,3 +321,44 @@ for device in usm.get_devices():
     queue.memcpy_async(bytearray(64 << 20), memory, 64 << 20, [event])
 """
     process.check(code)
+
+
+@pytest.mark.parametrize("backend", ["host", "sycl"])
+@pytest.mark.parametrize("done", ["wait", "drop", "status", "launch"])
+def test_a_finalizer_of_a_buffer_waits_for_a_thread_with_an_event(backend, done):
+    """The finalizer waits for a lock of a thread, which needs nothing of it and is done with its own event."""
+    printed = children.run(
+        backend,
+        f"""
+        import weakref
+        class Buffer(bytearray):
+            pass
+        lock, entered = threading.RLock(), threading.Event()
+        def finalize():
+            entered.set()
+            with lock:
+                pass
+        a, b = (um.MemoryUSMDevice(64, queue=QUEUE) for _ in range(2))
+        event = QUEUE.memcpy_async(b, bytes(64), 64)
+        event.wait()
+        done = dict(
+            wait=lambda: event.wait(),
+            drop=lambda: globals().pop("event"),
+            status=lambda: event.execution_status,
+            launch=lambda: QUEUE.memcpy_async(b, bytes(64), 64),
+        )[{done!r}]
+        with lock:
+            buffer = Buffer(64)
+            weakref.finalize(buffer, finalize)
+            QUEUE.memcpy_async(a, buffer, 64)
+            del buffer
+            sweep = threading.Thread(target=QUEUE.wait)
+            sweep.start()
+            entered.wait()
+            done()
+        sweep.join()
+        print("over")
+        """,
+        seconds=30,
+    )
+    assert printed == "over\n"

@@ -59,7 +59,9 @@ at_start, n = live(), 1 << 25
 def longer():
     global n
     n *= 2
-took = interrupted(lambda: ut.imag(ut.broadcast_to(one, n)), 0.02, longer, shows=lambda took: live() > at_start)
+def shows(took):
+    return live() > at_start or longer()
+took = interrupted(lambda: ut.imag(ut.broadcast_to(one, n)), 0.02, longer, shows=shows)
 until(lambda: live() == at_start)
 print(f"{BACKEND} imag: back {took * 1e3:.0f} ms after Ctrl-C")
 """,

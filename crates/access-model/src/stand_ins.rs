@@ -20,6 +20,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum Error {
     BorrowConflict { address: usize, len_bytes: usize, held: &'static str },
     NotHostAccessible { kind: UsmKind },
+    HostTaskWaits,
     Interrupted,
     ReadOnly,
 }

@@ -1,7 +1,7 @@
 //! Waits that happen while something is dropped, and what the program wants to do around them.
 
 use crate::fork::ForkOnce;
-use crate::{Event, Queue, Result};
+use crate::{Event, Queue, Result, unclaimed};
 
 type Around = fn(&mut (dyn FnMut() + Send));
 
@@ -40,7 +40,7 @@ pub fn wait<T: Send>(mut job: impl FnMut() -> T + Send) -> T {
 /// A wait that fails may have brought the error of an operation, or fail for the moment: so a second one follows.
 pub fn settle<'a>(events: impl IntoIterator<Item = &'a Event, IntoIter: Clone + Send + Sync>) -> bool {
     let events = events.into_iter();
-    let is_over = |event: &Event| event.wait().or_else(|_| event.wait()).is_ok() || event.is_complete();
+    let is_over = |event: &Event| twice(|| event.wait()).is_ok() || event.is_complete();
     events.clone().next().is_none() || wait(|| events.clone().all(is_over))
 }
 
@@ -50,5 +50,15 @@ pub fn settle<'a>(events: impl IntoIterator<Item = &'a Event, IntoIter: Clone + 
 /// # Errors
 /// Those of the second wait: work may still be pending.
 pub fn wait_twice(queue: &Queue) -> Result<()> {
-    wait(|| queue.wait().or_else(|_| queue.wait()))
+    wait(|| twice(|| queue.wait()))
+}
+
+/// Waits once more after an error, which others get.
+fn twice(wait: impl Fn() -> Result<()>) -> Result<()> {
+    wait().or_else(|error| {
+        let waited = wait();
+        // Now, since the second wait would take it.
+        unclaimed::defer(&error);
+        waited
+    })
 }

@@ -22,9 +22,12 @@ struct Returned(Option<i32>);
 impl<T> Unclaimed<T> {
     /// Runs the job.
     pub fn of(job: impl FnOnce() -> T) -> Self {
-        Returned::forget();
+        // This may be a part of another job, whose waits have returned something.
+        let before = Returned::take();
         let result = job();
-        Self { result, error: Returned::take() }
+        let error = Returned::take();
+        before.claim();
+        Self { result, error }
     }
 
     /// The result, for the thread that takes the place of the other one.
@@ -37,13 +40,6 @@ impl<T> Unclaimed<T> {
 
 // Not inlined: there are dozens of kinds of jobs, and each runs for milliseconds.
 impl Returned {
-    /// Forgets what earlier waits of this thread have returned.
-    #[inline(never)]
-    fn forget() {
-        #[cfg(feature = "sycl")]
-        async_errors::take_noted();
-    }
-
     /// What the last wait of this thread has returned.
     #[inline(never)]
     fn take() -> Self {

@@ -4,10 +4,11 @@
 //! of this module.
 
 use std::cell::Cell;
-use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use std::{mem, thread};
 
-use usm_core::fork::{ForkMutex, PerProcess};
-use usm_core::{Error as CoreError, Event, Queue};
+use usm_core::fork::ForkMutex;
+use usm_core::{Error as CoreError, Event, Queue, Runtime, Unclaimed};
 
 use crate::access::Completion;
 use crate::error::{Error, Result};
@@ -15,37 +16,51 @@ use crate::tracker::waits;
 
 /// An operation that was submitted to a queue. It may run on another one: that of its memory.
 struct Flight {
+    number: u64,
     queue: Queue,
     events: Vec<Event>,
     is_barrier: bool,
-    /// Releases the host memory of a complete operation.
-    finish: Box<dyn FnOnce() -> Result<()> + Send>,
+    state: State,
 }
 
-impl Flight {
-    fn is_complete(events: &[Event]) -> bool {
-        events.iter().all(Event::is_complete)
-    }
+/// Releases the host memory of a complete operation.
+type Finish = Box<dyn FnOnce() -> Result<()> + Send>;
+
+enum State {
+    Flying(Finish),
+    /// A thread of this [generation of processes](Runtime::fork_generation) releases the host memory.
+    Landing(u64),
 }
 
-/// The operations that were not found complete yet, by their numbers, in the order of their submission.
+/// The operations whose host memory is not released yet, in the order of their submission.
 static FLIGHTS: ForkMutex<Flights> = ForkMutex::new(Flights { number: 0, list: Vec::new() });
-/// Held while host memory is released: whoever waits for that returns afterwards.
-static RELEASE: PerProcess<Mutex<()>> = PerProcess::new(Mutex::new(()));
 
 struct Flights {
     number: u64,
-    list: Vec<(u64, Flight)>,
+    list: Vec<Flight>,
 }
 
 impl Flights {
-    fn add(&mut self, flight: Flight) {
+    fn add(&mut self, queue: &Queue, events: Vec<Event>, is_barrier: bool, finish: Finish) {
         self.number += 1;
-        self.list.push((self.number, flight));
+        let (number, queue, state) = (self.number, queue.clone(), State::Flying(finish));
+        self.list.push(Flight { number, queue, events, is_barrier, state });
+    }
+
+    /// What releases the host memory of a flight, for the first thread that asks.
+    fn take(&mut self, number: u64) -> Option<Finish> {
+        let flight = self.list.iter_mut().find(|flight| flight.number == number)?;
+        match mem::replace(&mut flight.state, State::Landing(Runtime::fork_generation())) {
+            State::Flying(finish) => Some(finish),
+            landing @ State::Landing(_) => {
+                flight.state = landing;
+                None
+            }
+        }
     }
 
     fn of<'a>(&'a self, queue: &'a Queue) -> impl DoubleEndedIterator<Item = &'a Flight> {
-        self.list.iter().map(|(_, flight)| flight).filter(|flight| flight.queue == *queue)
+        self.list.iter().filter(|flight| flight.queue == *queue)
     }
 }
 
@@ -98,10 +113,7 @@ pub fn launch<H: Send + 'static>(
     mut after: Vec<Event>,
     start: impl FnOnce(&[Event]) -> Result<Completion<H>>,
 ) -> Result<Vec<Event>> {
-    // A finalizer of another thread may take long, and this call promises nothing about host memory.
-    if let (Some(_inside), Ok(_lock)) = (Inside::enter(), RELEASE.get().try_lock()) {
-        release();
-    }
+    sweep();
     let is_in_order = queue.properties().in_order;
     let is_before = |flight: &&Flight| is_in_order || flight.is_barrier;
     after.extend(
@@ -110,7 +122,7 @@ pub fn launch<H: Send + 'static>(
     let completion = start(&after)?;
     let events = completion.all_events();
     let finish = Box::new(move || completion.wait().map(drop));
-    FLIGHTS.lock().add(Flight { queue: queue.clone(), events: events.clone(), is_barrier: false, finish });
+    FLIGHTS.lock().add(queue, events.clone(), false, finish);
     Ok(events)
 }
 
@@ -129,8 +141,7 @@ pub fn barrier(queue: &Queue, mut after: Vec<Event>) -> Result<Event> {
     }
     waits::across_contexts(queue, &mut after)?;
     let event = queue.barrier(&after)?;
-    let (queue, events) = (queue.clone(), vec![event.clone()]);
-    FLIGHTS.lock().add(Flight { queue, events, is_barrier: true, finish: Box::new(|| Ok(())) });
+    FLIGHTS.lock().add(queue, vec![event.clone()], true, Box::new(|| Ok(())));
     Ok(event)
 }
 
@@ -152,8 +163,37 @@ pub fn wait(queue: &Queue) -> Result<()> {
             waited => result = result.and(waited),
         }
     }
+    result.and(wait_for_release(|flight| flight.queue == *queue))
+}
+
+/// After a wait for operations that were [launched](launch): releases their host memory, or waits until another thread has done so.
+///
+/// # Errors
+/// [`Error::Interrupted`] when that wait was broken off.
+pub fn finish(events: &[Event]) -> Result<()> {
+    wait_for_release(|flight| flight.events.iter().any(|one| events.iter().any(|other| one.is_same(other))))
+}
+
+/// Releases what is complete, and waits while other threads release such flights. In a finalizer of host memory it waits for nobody.
+fn wait_for_release(is_asked: impl Fn(&Flight) -> bool + Sync) -> Result<()> {
+    const LOOK_AGAIN: Duration = Duration::from_millis(1);
     sweep();
-    result
+    // A thread of the parent of a forked child never ends.
+    let is_landing = |flight: &Flight| matches!(flight.state, State::Landing(process) if Runtime::is_fork_generation(process));
+    let is_over = || !FLIGHTS.lock().list.iter().any(|flight| is_landing(flight) && is_asked(flight));
+    if IS_INSIDE.get() || is_over() {
+        return Ok(());
+    }
+    waits::for_operation(&|time| {
+        let start = Instant::now();
+        while !is_over() {
+            if start.elapsed() >= time {
+                return false;
+            }
+            thread::sleep(LOOK_AGAIN);
+        }
+        true
+    })
 }
 
 /// The events of what was launched on a queue and may be under way.
@@ -167,26 +207,35 @@ fn events_of(queue: &Queue) -> Vec<Event> {
 /// The events of all operations that may be under way.
 #[must_use]
 pub fn events_under_way() -> Vec<Event> {
-    let launched: Vec<_> = FLIGHTS.lock().list.iter().flat_map(|(_, flight)| flight.events.clone()).collect();
+    let launched: Vec<_> = FLIGHTS.lock().list.iter().flat_map(|flight| flight.events.clone()).collect();
     launched.into_iter().chain(Queue::all_under_way()).collect()
 }
 
-/// Releases the host memory of all complete operations. When this returns, no other thread is releasing it, either.
+/// Releases the host memory of all complete operations, but what other threads release already.
 pub fn sweep() {
     let Some(_inside) = Inside::enter() else { return };
-    let _lock = RELEASE.get().lock().unwrap_or_else(PoisonError::into_inner);
-    release();
+    // No lock is held while a backend is asked, nor in a finalizer.
+    let mut complete: Vec<_> =
+        FLIGHTS.lock().list.iter().map(|flight| (flight.number, flight.events.clone())).collect();
+    complete.retain(|(_, events)| events.iter().all(Event::is_complete));
+    for (number, _) in complete {
+        let finish = FLIGHTS.lock().take(number);
+        let Some(finish) = finish else { continue };
+        let _landed = Landed(number);
+        // An error is for whoever waits for an event or for memory, or for a queue where the runtime reports it once.
+        drop(Unclaimed::of(finish));
+    }
 }
 
-fn release() {
-    // No lock is held while a backend is asked.
-    let mut complete: Vec<_> =
-        FLIGHTS.lock().list.iter().map(|(number, flight)| (*number, flight.events.clone())).collect();
-    complete.retain(|(_, events)| Flight::is_complete(events));
-    let is_complete = |number: u64| complete.binary_search_by_key(&number, |(number, _)| *number).is_ok();
-    let flights: Vec<_> = FLIGHTS.lock().list.extract_if(.., |(number, _)| is_complete(*number)).collect();
-    for (_, flight) in flights {
-        // The error is for whoever waits for an event or for memory.
-        drop((flight.finish)());
+/// Takes a flight out of the list when its host memory is released, also after a panic of a finalizer.
+struct Landed(u64);
+
+impl Drop for Landed {
+    fn drop(&mut self) {
+        let mut flights = FLIGHTS.lock();
+        let index = flights.list.iter().position(|flight| flight.number == self.0);
+        // Dropped without the lock.
+        let _landed = index.map(|index| flights.list.remove(index));
+        drop(flights);
     }
 }

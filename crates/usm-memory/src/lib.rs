@@ -91,7 +91,7 @@ pub use plain::Plain;
 pub use resource::MemoryResource;
 pub use snapshot::snapshot;
 pub use tracker::across_copies::BorrowFunctions;
-pub use tracker::errand::{Errand, Worker};
+pub use tracker::errand::{Errand, Interlude, Worker};
 pub use tracker::stripes::Stripes;
 pub use tracker::waits::{ends_soon, wait_for_others_with};
 pub use transfer::{Argument, Copy2d, HostMemory, HostMemoryMut, submit_kernel};

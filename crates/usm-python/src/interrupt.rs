@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use usm_array::usm_core::fork::{self, PerProcess};
 use usm_array::usm_core::{self, Event, EventStatus, Runtime, Unclaimed};
 use usm_array::usm_memory::flight::events_under_way;
-use usm_array::usm_memory::{self, Errand, ends_soon};
+use usm_array::usm_memory::{self, Errand, Interlude, ends_soon};
 use usm_array::{Cost, Work};
 
 use crate::called;
@@ -208,6 +208,12 @@ fn finish(py: Python<'_>) -> PyResult<()> {
     called::wait_while(py, || RUNNING.get().load(Ordering::Acquire) > 0)
 }
 
+/// Runs Python's signal handlers, and maybe finalizers, in a wait.
+fn handle_signals(py: Python<'_>) -> PyResult<()> {
+    let _interlude = Interlude::begin();
+    py.check_signals()
+}
+
 /// Waits for the end of a job on another thread, with Python's signal handlers running meanwhile.
 fn wait_for_end(py: Python<'_>, mut ended: Receiver<()>) -> PyResult<()> {
     let process = Runtime::fork_generation();
@@ -215,7 +221,7 @@ fn wait_for_end(py: Python<'_>, mut ended: Receiver<()>) -> PyResult<()> {
         let (outcome, back) = py.detach(move || (ended.recv_timeout(SIGNALS), ended));
         ended = back;
         match outcome {
-            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+            Err(RecvTimeoutError::Timeout) => handle_signals(py)?,
             Ok(()) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
         }
         if !Runtime::is_fork_generation(process) {
@@ -273,7 +279,7 @@ pub(crate) fn wait_for_operation(wait: &(dyn Fn(Duration) -> bool + Sync)) -> us
         if py.detach(|| wait(SIGNALS)) {
             return Ok(());
         }
-        py.check_signals().map_err(errors::set_raised)?;
+        handle_signals(py).map_err(errors::set_raised)?;
     };
     match with_interpreter(patiently) {
         Some(waited) => waited.map_err(|()| usm_memory::Error::Interrupted),

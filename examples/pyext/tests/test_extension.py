@@ -141,7 +141,7 @@ def test_memory_of_the_pool_of_the_package(queue):
         assert pool.stats()["current_bytes"] == 0 and own.shape == (2,)
 
 
-def test_exceptions_are_those_of_the_package(queue):
+def test_exceptions_of_submodules_are_those_of_the_package(queue):
     x = floats([1.0, 2.0], queue)
     assert example.joined(x, x[:1]).tolist() == [1.0, 2.0, 1.0]
     elsewhere = floats([3.0], usm.SyclQueue(queue.sycl_device))

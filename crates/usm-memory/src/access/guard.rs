@@ -113,6 +113,9 @@ pub(super) struct Entered {
     _of_thread: PhantomData<*const ()>,
 }
 
+/// So often an access or a submission waits for operations without its entries, where more operations come meanwhile.
+pub(super) const ATTEMPTS: u32 = 3;
+
 /// Operands that need no memory of the heap.
 pub(super) const FEW: usize = 4;
 
@@ -185,13 +188,23 @@ impl Borrow {
     /// Enters the table, after the operations of queues. They are waited for without an entry: a view that is entered is an error for
     /// others, and code of the user that runs in the wait may use the memory.
     fn enter(kind: Use, parts: &[Used<'_>], wanted: &[Wanted], ids: &mut [u64]) -> Result<()> {
-        for (part, wanted) in parts.iter().zip(wanted) {
-            part.block.wait_for_others(&wanted.range, wanted.writes)?;
-            if let Some(queue) = part.queue {
-                part.block.wait_before_submit(queue)?;
+        let each = || parts.iter().zip(wanted);
+        for attempt in 1.. {
+            for (part, wanted) in each() {
+                part.block.wait_for_others(&wanted.range, wanted.writes)?;
+                if let Some(queue) = part.queue {
+                    part.block.wait_before_submit(queue)?;
+                }
             }
+            enter(kind, wanted, ids)?;
+            let mut is_free =
+                each().map(|(part, wanted)| !part.block.has_later(&wanted.range, wanted.writes));
+            if attempt == ATTEMPTS || is_free.all(|is_free| is_free) {
+                break;
+            }
+            BORROWS.release(ids);
         }
-        enter(kind, wanted, ids)
+        Ok(())
     }
 
     fn entered(part: Used<'_>, id: u64) -> Self {

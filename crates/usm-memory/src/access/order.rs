@@ -146,6 +146,14 @@ impl Block {
         self.and_below(waited, |below| below.wait_for_later(addresses, writes))
     }
 
+    /// Whether [`wait_for_later`](Self::wait_for_later) would have to wait.
+    pub(crate) fn has_later(&self, addresses: &Range<usize>, writes: bool) -> bool {
+        let is_under_way = |(_, event): &(u64, Event)| !event.is_complete();
+        !self.has_no_submitted()
+            && (self.submitted(addresses, writes).iter().any(is_under_way)
+                || self.below().is_some_and(|below| below.has_later(addresses, writes)))
+    }
+
     /// Waits for what others may have submitted to the queue, or earlier owners.
     fn wait_for_external(&self) -> Result<()> {
         waits::for_others(self.queue())?;

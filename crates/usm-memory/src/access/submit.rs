@@ -5,7 +5,7 @@ use std::ptr;
 
 use usm_core::{Event, Queue, Result as CoreResult, drops};
 
-use super::guard::{Entered, FEW};
+use super::guard::{ATTEMPTS, Entered, FEW};
 use crate::tracker::across_copies::has_other_copies;
 use crate::tracker::numbers::next_number;
 use crate::tracker::stripes::Stripes;
@@ -115,11 +115,12 @@ pub unsafe fn submit(
 ) -> Result<Event> {
     let is_reached = operands.iter().any(|operand| operand.buffer.is_host_reachable());
     // SAFETY: promises 1 and 2. Nobody has slices of the memory, or this waits.
-    let event = unsafe { Submission::of(operands)?.step(queue, operands, &[], operation) }?;
+    let event = unsafe { submit_alone(queue, operands, &[], operation) }?;
     if is_reached {
         // The blocks know the operation, and the entries have left: code of the user that runs in the wait may use the memory.
         let waited = waits::for_event(&event);
-        if !matches!(waited, Err(Error::Interrupted)) && event.is_complete() {
+        // A host task, whose wait is refused, has not been told the error of the operation.
+        if !matches!(waited, Err(Error::Interrupted | Error::HostTaskWaits)) && event.is_complete() {
             operands.iter().for_each(|one| one.buffer.block().forget_event(&one.addresses(), &event));
         }
         waited?;
@@ -143,7 +144,53 @@ pub unsafe fn submit_async(
     operation: impl FnOnce(&[*mut u8], &[Event]) -> CoreResult<Event>,
 ) -> Result<Event> {
     // SAFETY: promises 1 to 3.
-    unsafe { Submission::of(operands)?.step(queue, operands, after, operation) }
+    unsafe { submit_alone(queue, operands, after, operation) }
+}
+
+/// Submits an operation in one step. What the queue cannot start after by itself is waited for without the entries, since code of the user
+/// may run in that wait, unless more of it comes again and again.
+///
+/// # Safety
+/// Those of [`submit_async`].
+unsafe fn submit_alone(
+    queue: &Queue,
+    operands: &[Operand<'_>],
+    after: &[Event],
+    operation: impl FnOnce(&[*mut u8], &[Event]) -> CoreResult<Event>,
+) -> Result<Event> {
+    let mut attempts = ATTEMPTS;
+    loop {
+        let submission = Submission::of(operands)?;
+        let before = Before::of(queue, operands, after)?;
+        attempts -= 1;
+        let is_elsewhere = |event: &&Event| !queue.takes(event) && !event.is_complete();
+        let mut elsewhere: Vec<_> = before.after.iter().filter(is_elsewhere).cloned().collect();
+        if attempts == 0 || elsewhere.is_empty() {
+            // SAFETY: promises 1 to 3.
+            return unsafe { submission.submit(queue, operands, before, operation) };
+        }
+        drop(submission);
+        waits::across_contexts(queue, &mut elsewhere)?;
+    }
+}
+
+/// What an operation starts after.
+struct Before {
+    after: Vec<Event>,
+    /// The number of the newest operation that was looked at.
+    seen: u64,
+}
+
+impl Before {
+    fn of(queue: &Queue, operands: &[Operand<'_>], after: &[Event]) -> Result<Self> {
+        let (seen, mut after) = (next_number(), after.to_vec());
+        for operand in operands {
+            operand.in_block()?;
+            let block = operand.buffer.block();
+            block.order(&operand.addresses(), Some(queue), operand.writes, &mut after)?;
+        }
+        Ok(Self { after, seen })
+    }
 }
 
 /// An operation that is being submitted, in one step or in several. Meanwhile host code waits for that, and so do other submissions.
@@ -170,6 +217,20 @@ impl Submission {
         after: &[Event],
         operation: impl FnOnce(&[*mut u8], &[Event]) -> CoreResult<Event>,
     ) -> Result<Event> {
+        let before = Before::of(queue, operands, after)?;
+        // SAFETY: promises 1 to 3.
+        unsafe { self.submit(queue, operands, before, operation) }
+    }
+
+    /// # Safety
+    /// Those of [`submit_async`].
+    unsafe fn submit(
+        &self,
+        queue: &Queue,
+        operands: &[Operand<'_>],
+        Before { mut after, seen }: Before,
+        operation: impl FnOnce(&[*mut u8], &[Event]) -> CoreResult<Event>,
+    ) -> Result<Event> {
         let mut few = [ptr::null_mut(); FEW];
         let mut many = Vec::new();
         let pointers = match few.get_mut(..operands.len()) {
@@ -181,11 +242,6 @@ impl Submission {
         };
         for (operand, pointer) in operands.iter().zip(&mut *pointers) {
             *pointer = operand.buffer.block().pointer_at(operand.in_block()?.start).as_ptr();
-        }
-        let (seen, mut after) = (next_number(), after.to_vec());
-        for operand in operands {
-            let block = operand.buffer.block();
-            block.order(&operand.addresses(), Some(queue), operand.writes, &mut after)?;
         }
         match queue.capture()? {
             None => waits::across_contexts(queue, &mut after)?,

@@ -1,4 +1,6 @@
-//! Threads that do something for another one, which waits for them.
+//! Threads that do something for another one, which waits for them, and threads that run code of the user in a wait.
+
+use std::marker::PhantomData;
 
 use super::process::borrows;
 use super::thread::{as_thread, new_number, this_thread};
@@ -51,5 +53,36 @@ impl Worker {
     /// Does the job. On the thread that began the errand it is a job like any other.
     pub fn run<T>(self, job: impl FnOnce() -> T) -> T {
         if this_thread() == self.waiting { job() } else { as_thread(self.working, job) }
+    }
+}
+
+/// Code of the user that this thread runs in a wait, until the value is dropped: for a signal, or a finalizer.
+///
+/// The thread may use memory at the moment, and the code may wait in its own way for another thread, which waits for that memory. The owner
+/// of access cannot see such a circle. After some seconds it lets the other thread have [`Error::BorrowConflict`](crate::Error::BorrowConflict)
+/// in place of its wait.
+///
+/// ```
+/// let interlude = usm_memory::Interlude::begin();
+/// // run the code
+/// drop(interlude);
+/// ```
+#[derive(Debug)]
+#[must_use = "the interlude ends when this is dropped"]
+pub struct Interlude {
+    _of_thread: PhantomData<*const ()>,
+}
+
+impl Interlude {
+    /// From now on this thread runs code of the user.
+    pub fn begin() -> Self {
+        borrows().go_away();
+        Self { _of_thread: PhantomData }
+    }
+}
+
+impl Drop for Interlude {
+    fn drop(&mut self) {
+        borrows().come_back();
     }
 }

@@ -13,7 +13,9 @@
 //!
 //! A thread without entries also waits for those that came earlier and still wait. So no succession of readers of one range keeps a writer
 //! waiting for ever. Nobody waits for an entry of such a thread, so this adds no circle. A thread that waits may do something else in between,
-//! such as code of the user for a signal; those behind it wait for that only [shortly](AWAY).
+//! such as code of the user for a signal; those behind it wait for that only [shortly](AWAY). A thread that has entries may come to such
+//! code, too, in a wait for an operation of a queue. That code may wait in turn for a thread that waits for the entries, in a way that nobody
+//! sees here. After [a while](AWAY_WITH_ENTRIES) the other thread gets an error in place of its wait.
 
 use std::ops::Range;
 
@@ -96,6 +98,8 @@ pub(crate) struct Entries {
     waiting: Vec<Waiting>,
     /// Threads that do nothing but wait for what another one does for them: the one that waits, and the other one.
     errands: Vec<(u64, u64)>,
+    /// Threads that run code of the user in a wait, and since when.
+    away: Vec<(u64, Instant)>,
     /// The next number of an entry or a ticket. Zero is none.
     next_number: u64,
 }
@@ -121,6 +125,9 @@ struct Waiting {
 /// So long others stand behind a thread that does something else than to wait: the other thread may wait for them in a way that nobody
 /// sees here.
 const AWAY: Duration = Duration::from_millis(100);
+
+/// So long others wait for the entries of a thread that runs code of the user in a wait.
+const AWAY_WITH_ENTRIES: Duration = Duration::from_secs(5);
 
 /// The turn of a thread that waits, until the end of the wait.
 struct Turn<'a> {
@@ -244,6 +251,22 @@ impl BorrowTable {
         }
     }
 
+    /// From now on this thread runs code of the user in a wait, until [`come_back`](Self::come_back).
+    pub(crate) fn go_away(&self) {
+        if let Ok(mut entries) = self.ours() {
+            entries.away.push((this_thread(), Instant::now()));
+        }
+    }
+
+    pub(crate) fn come_back(&self) {
+        if let Ok(mut entries) = self.ours() {
+            let this = this_thread();
+            if let Some(index) = entries.away.iter().rposition(|(thread, _)| *thread == this) {
+                entries.away.remove(index);
+            }
+        }
+    }
+
     /// Does something short while nobody uses a range in a conflicting way, and keeps others from it meanwhile. `None` where somebody
     /// does, and where another copy of this library has the table.
     pub(crate) fn during<T>(&self, wanted: &Wanted, job: impl FnOnce() -> T) -> Option<T> {
@@ -301,7 +324,7 @@ impl Wanted {
 
 impl Entries {
     pub(crate) const fn new() -> Self {
-        Self { list: Vec::new(), waiting: Vec::new(), errands: Vec::new(), next_number: 1 }
+        Self { list: Vec::new(), waiting: Vec::new(), errands: Vec::new(), away: Vec::new(), next_number: 1 }
     }
 
     /// What is in the way: something that does not end by itself first.
@@ -310,7 +333,8 @@ impl Entries {
         let (one, is_written, may_wait) = match pairs.min_by_key(|(_, entry)| entry.kind != Use::View) {
             Some((one, entry)) => {
                 let ends = entry.kind == Use::Operation && !is_host_task;
-                (one, entry.wanted.writes, ends && !self.is_circle(wanted))
+                let may_wait = ends && !self.is_circle(wanted) && !self.is_long_away(wanted);
+                (one, entry.wanted.writes, may_wait)
             }
             None if is_host_task => return None,
             None => {
@@ -321,12 +345,10 @@ impl Entries {
         Some(Conflict { range: one.range.clone(), is_written, may_wait })
     }
 
-    /// What somebody waits for who came earlier, unless this thread has entries.
+    /// What somebody waits for who came earlier, unless this thread has entries, or one that it works for.
     fn earlier<'a>(&'a self, wanted: &'a [Wanted], ticket: Option<u64>) -> Option<(&'a Wanted, &'a Wanted)> {
         let this = this_thread();
-        let has_entries =
-            || self.list.iter().any(|entry| entry.kind == Use::Operation && entry.thread == this);
-        if self.waiting.is_empty() || has_entries() {
+        if self.waiting.is_empty() || self.has_entries(this) {
             return None;
         }
         let is_earlier = |other: &&Waiting| {
@@ -338,6 +360,31 @@ impl Entries {
         let earlier = self.waiting.iter().filter(is_earlier).flat_map(|other| &other.wanted);
         let mut pairs = earlier.flat_map(|other| wanted.iter().map(move |one| (one, other)));
         pairs.find(|(one, other)| one.conflicts_with(other))
+    }
+
+    /// Whether a thread has entries of operations, or one that it works for.
+    fn has_entries(&self, thread: u64) -> bool {
+        let mut owners = vec![thread];
+        let mut next = 0;
+        while let Some(&owner) = owners.get(next) {
+            if self.list.iter().any(|entry| entry.kind == Use::Operation && entry.thread == owner) {
+                return true;
+            }
+            owners.extend(self.errands.iter().filter(|errand| errand.1 == owner).map(|errand| errand.0));
+            next += 1;
+        }
+        false
+    }
+
+    /// Whether the thread of an operation that is in the way has run code of the user for long.
+    fn is_long_away(&self, wanted: &[Wanted]) -> bool {
+        let long: Vec<u64> = self
+            .away
+            .iter()
+            .filter(|(_, since)| since.elapsed() > AWAY_WITH_ENTRIES)
+            .map(|(thread, _)| *thread)
+            .collect();
+        !long.is_empty() && self.threads_in_the_way_of(wanted).any(|thread| long.contains(&thread))
     }
 
     fn in_the_way_of(&self, wanted: &Wanted) -> impl Iterator<Item = &Entry> {
@@ -425,6 +472,7 @@ impl Entries {
         self.list.retain(|entry| entry.kind == Use::View || entry.thread == this);
         self.waiting.retain(|waiting| waiting.thread == this);
         self.errands.clear();
+        self.away.retain(|(thread, _)| *thread == this);
     }
 }
 
@@ -765,6 +813,40 @@ mod tests {
             Ok::<_, Conflict>(())
         };
         table.acquire(Use::Operation, &[wanted(0..1, true)], &mut [0], handler).unwrap();
+    }
+
+    #[test]
+    fn a_worker_of_a_thread_with_entries_does_not_stand_in_line() {
+        let table = table();
+        let read = enter(&table, Use::Operation, 0..1, false).unwrap();
+        let (this, worker, other) = (this_thread(), new_number(), new_number());
+        let mut line = None;
+        let writer = || table.try_acquire(caller(Use::Operation), &[wanted(0..1, true)], &mut [0], &mut line);
+        assert!(as_thread(other, writer).unwrap_err().may_wait);
+        let by_worker = || as_thread(worker, || enter(&table, Use::Operation, 0..1, false));
+        assert!(by_worker().unwrap_err().may_wait, "it works for nobody yet");
+        table.begin_errand(this, worker);
+        table.release(&[by_worker().unwrap()]);
+        table.end_errand(worker);
+        assert!(by_worker().is_err());
+        table.give_up(line.unwrap());
+        table.release(&[read]);
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "waits for seconds")]
+    fn a_thread_that_runs_other_code_in_a_wait_is_waited_for_a_while() {
+        let table = table();
+        let _read = enter(&table, Use::Operation, 0..1, false).unwrap();
+        let other = new_number();
+        let write = || as_thread(other, || wait(&table, Use::Operation, 0..1, true));
+        table.go_away();
+        let start = Instant::now();
+        assert!(!write().unwrap_err().may_wait);
+        assert!(start.elapsed() >= AWAY_WITH_ENTRIES);
+        table.come_back();
+        let write = || as_thread(other, || enter(&table, Use::Operation, 0..1, true));
+        assert!(write().unwrap_err().may_wait);
     }
 
     #[test]

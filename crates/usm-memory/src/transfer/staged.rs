@@ -5,6 +5,7 @@ use usm_core::{Event, Queue, Result as CoreResult, UsmKind};
 use super::chain::Chain;
 use super::shape::{Piece, PieceOrder, Shape};
 use crate::access::{Operand, Submission};
+use crate::tracker::waits;
 use crate::{Result, UsmBuffer};
 
 /// Most bytes that are read at once while as many are written.
@@ -105,8 +106,10 @@ pub(super) unsafe fn copy(
     order: PieceOrder,
     after: &[Event],
 ) -> Result<(Vec<Event>, Vec<UsmBuffer>)> {
-    // Before the entries: a resource of the program may use the memory.
+    // Before the entries: a resource of the program may use the memory, and so may code of the user in a wait.
     let (chunks, chunk_bytes) = staging(read, shape.len_bytes(), order)?;
+    let mut after = after.to_vec();
+    waits::across_contexts(read, &mut after)?;
     let whole = Submission::of(&[dst.clone(), src.clone()])?;
     let mut steps = Vec::new();
     let mut batch = Vec::new();
@@ -131,7 +134,7 @@ pub(super) unsafe fn copy(
         };
         let operands = [Operand::written(chunk, used.clone()), src.clone()];
         // The first chunk comes after the events, and each other one after the first.
-        let first = if steps.is_empty() { after } else { &[] };
+        let first = if steps.is_empty() { &after[..] } else { &[] };
         // SAFETY: promise 1 of `Submission::step`: The bytes of the operands. 2. USM of the queue's context. 3. Host code has slices under guards alone.
         let chunk_read = unsafe { whole.step(read, &operands, first, reads) }?;
         if read.context() == write.context() {

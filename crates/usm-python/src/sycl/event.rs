@@ -2,8 +2,8 @@
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use usm_array::usm_core::{self, Error, Event, EventStatus, ProfilingTimes};
-use usm_array::usm_memory::flight;
+use usm_array::usm_core::{Error, Event, EventStatus, ProfilingTimes};
+use usm_array::usm_memory::{self, flight};
 
 use super::awaited::Awaited;
 use super::enums;
@@ -100,8 +100,7 @@ impl SyclEvent {
     /// Raises UsmError when it failed. Ctrl-C ends the waiting, not the operation.
     pub(crate) fn wait(&self, py: Python<'_>) -> PyResult<()> {
         let waited = interrupt::wait_all(py, &self.events);
-        py.detach(flight::sweep);
-        waited
+        waited.and(py.detach(|| flight::finish(&self.events)).or_raise())
     }
 
     /// Wait until the operation is complete, while the running loop of asyncio runs other tasks.
@@ -148,7 +147,7 @@ impl SyclEvent {
     /// Raises UsmError for an operation that was recorded in a CUDA graph: it runs when the graph is launched.
     #[getter]
     fn execution_status<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let status = py.detach(|| -> usm_core::Result<_> {
+        let status = py.detach(|| -> usm_memory::Result<_> {
             for event in &self.events {
                 let status = event.query()?;
                 if status != EventStatus::Complete {
@@ -156,7 +155,7 @@ impl SyclEvent {
                 }
             }
             // A caller that sees the completion may use the host memory.
-            flight::sweep();
+            flight::finish(&self.events)?;
             Ok(EventStatus::Complete)
         });
         enums::event_status(py, status.or_raise()?)
