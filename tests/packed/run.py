@@ -98,6 +98,8 @@ def main() -> int:
     options = arguments()
     # JAX would take three quarters of a GPU's memory, which other processes of the tests need.
     environment = os.environ | {"USM_REQUIRE_CUDA": "1", "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+    # A program that hangs prints the stacks of its threads before it is ended (crates/test-stacks).
+    environment.setdefault("USM_TEST_LIMIT_S", str(RUST_SECONDS - 100))
     if options.shuffle is not None:
         environment[SHUFFLE] = str(options.shuffle)
     failed = []

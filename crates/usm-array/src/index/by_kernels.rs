@@ -315,6 +315,9 @@ impl UsmArray {
         (sizes[axis], strides[axis]) = (1, 0);
         let shape = broadcast_shapes(&[&index.shape, &sizes])?;
         let others = Layout::new(&sizes, Some(&strides), 0, Order::C)?.broadcast_to(&shape)?;
+        if are_unseen(std::slice::from_ref(&part), &shape) {
+            return Ok(None);
+        }
         let Some(places) = combined(self, &[part], &shape, Some(others.strides()))? else { return Ok(None) };
         Ok(Some(DevicePlan {
             array: self.clone(),
@@ -326,6 +329,11 @@ impl UsmArray {
     }
 }
 
+/// Whether places are broadcast to a shape without elements: no kernel looks at them, and host code refuses those outside of the array.
+fn are_unseen(parts: &[Part], shape: &[usize]) -> bool {
+    shape.contains(&0) && parts.iter().any(|part| !part.shape.contains(&0))
+}
+
 impl DevicePlan {
     fn new(
         array: UsmArray,
@@ -334,6 +342,9 @@ impl DevicePlan {
         picked_shape: Axes<usize>,
         inner: Sides,
     ) -> Result<Option<Self>> {
+        if are_unseen(&parts, &picked_shape) {
+            return Ok(None);
+        }
         let alone = if parts.len() == 1 { parts[0].stride() } else { None };
         let places = match alone.zip(parts.pop_if(|_| alone.is_some())) {
             Some((stride, part)) => Some(IndexedPlaces { stride, ..part.places }),

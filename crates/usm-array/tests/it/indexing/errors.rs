@@ -16,6 +16,24 @@ fn refused(array: &UsmArray, index: &[IndexItem<'_>], message: &str) {
 }
 
 #[test]
+fn places_that_are_broadcast_to_nothing_are_looked_at() {
+    for place in PLACES.iter() {
+        let array = counting(place, &[1, 2], Dtype::I32);
+        let in_memory =
+            |values: &[i64]| UsmArray::from_slice(&place.0, place.1, &[values.len()], values).unwrap();
+        let (none, outside) = (in_memory(&[0]).equal(1).unwrap(), in_memory(&[2]));
+        refused(
+            &array,
+            &[(&none).into(), (&outside).into()],
+            "index 2 at position [0] of the index array is out of bounds for axis 1 of size 2, allowed are -2 to 1",
+        );
+        let empty = counting(place, &[0, 2], Dtype::I32);
+        let outside = outside.expand_dims(&[0]).unwrap();
+        assert!(empty.take_along_axis(&outside, Some(1), IndexMode::Raise).is_err());
+    }
+}
+
+#[test]
 fn messages_have_the_numbers() {
     for place in PLACES.iter() {
         let array = counting(place, &[2, 3], Dtype::I32);
