@@ -823,6 +823,7 @@ mod tests {
         let mut line = None;
         let writer = || table.try_acquire(caller(Use::Operation), &[wanted(0..1, true)], &mut [0], &mut line);
         assert!(as_thread(other, writer).unwrap_err().may_wait);
+        table.lock().set_away(line.unwrap(), None); // it waits
         let by_worker = || as_thread(worker, || enter(&table, Use::Operation, 0..1, false));
         assert!(by_worker().unwrap_err().may_wait, "it works for nobody yet");
         table.begin_errand(this, worker);
