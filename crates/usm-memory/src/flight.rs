@@ -153,6 +153,9 @@ pub fn barrier(queue: &Queue, mut after: Vec<Event>) -> Result<Event> {
 pub fn wait(queue: &Queue) -> Result<()> {
     let launched = events_of(queue);
     let mut result = waits::for_queue(queue);
+    if launched.is_empty() {
+        return result;
+    }
     for event in launched {
         if matches!(result, Err(Error::Interrupted)) {
             return result;

@@ -90,20 +90,12 @@ impl UsmArray {
     /// # Errors
     /// Those of [`interface`](Self::interface)
     pub fn interface_ref(&self) -> Result<InterfaceRef<'_>> {
-        let typestr = self.typestr_for(SYCL_INTERFACE)?;
+        let found = self.described()?;
         self.buffer.publish()?;
         if self.is_of_cuda() {
             self.queue().wait().map_err(usm_memory::Error::from)?;
         }
-        Ok(InterfaceRef {
-            shape: self.shape(),
-            dtype: self.dtype,
-            typestr,
-            address: self.published_address(),
-            read_only: !self.is_writable(),
-            strides: (!self.is_c_contiguous()).then(|| self.strides()),
-            offset: self.published_offset(),
-        })
+        Ok(found)
     }
 
     /// As [`interface_ref`](Self::interface_ref), where nothing has to be waited for. `None` where it has.
@@ -111,9 +103,21 @@ impl UsmArray {
     /// # Errors
     /// Those of [`interface`](Self::interface)
     pub fn interface_at_once(&self) -> Result<Option<InterfaceRef<'_>>> {
-        self.typestr_for(SYCL_INTERFACE)?;
+        let found = self.described()?;
         let is_quiet = self.buffer.publish_at_once() && (!self.is_of_cuda() || self.queue().is_surely_idle());
-        is_quiet.then(|| self.interface_ref()).transpose()
+        Ok(is_quiet.then_some(found))
+    }
+
+    fn described(&self) -> Result<InterfaceRef<'_>> {
+        Ok(InterfaceRef {
+            shape: self.shape(),
+            dtype: self.dtype,
+            typestr: self.typestr_for(SYCL_INTERFACE)?,
+            address: self.published_address(),
+            read_only: !self.is_writable(),
+            strides: (!self.is_c_contiguous()).then(|| self.strides()),
+            offset: self.published_offset(),
+        })
     }
 
     /// The entries of `__cuda_array_interface__`, or `None` for memory of other devices than CUDA's.
@@ -165,7 +169,7 @@ impl UsmArray {
 impl UsmArray {
     /// Whether the memory is of the CUDA driver, whose interface names no queue.
     fn is_of_cuda(&self) -> bool {
-        self.device().backend_id() == BackendId::Cuda
+        self.queue().backend_id() == BackendId::Cuda
     }
 
     /// The typestr of the elements, for an interface with this name.

@@ -101,9 +101,15 @@ fn wait_with(queue: &Queue, end: impl FnOnce(&Event) -> Result<()>) -> Result<()
     if queue.is_shared_stream_idle().is_some() && ends_soon(|| queue.is_surely_idle()) {
         return Ok(());
     }
-    // Submits a barrier, and a runtime submits nothing while it waits for a task that may need a lock of this thread.
-    let event = drops::wait(|| queue.completion())?;
-    wait(&event)?;
+    let event = if queue.is_surely_idle() {
+        queue.completion()?
+    } else {
+        // Submits a barrier, and a runtime submits nothing while it waits for a task that may need a lock of this thread.
+        drops::wait(|| queue.completion())?
+    };
+    if !event.is_complete() {
+        wait(&event)?;
+    }
     end(&event)
 }
 

@@ -30,6 +30,9 @@ pub(super) fn to_device<'py>(
 
 /// [`UsmArray::converted`], so that Ctrl-C gets through.
 pub(super) fn converted(py: Python<'_>, array: &UsmArray, wanted: &Conversion<'_>) -> PyResult<UsmArray> {
+    if array.is_as(wanted) {
+        return Ok(array.clone());
+    }
     let (work, array) = (Work::of_conversion(array, wanted), array.clone());
     let (queue, wanted) = (wanted.queue.cloned(), Conversion { queue: None, ..*wanted });
     let convert = move || array.converted(&Conversion { queue: queue.as_ref(), ..wanted });
