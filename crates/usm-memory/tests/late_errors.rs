@@ -1,5 +1,6 @@
 //! Asynchronous errors that arrive while nobody waits for the operation: a later wait returns them. One test alone in its process, since the
 //! runtime reports such an error once, to anybody.
+#![cfg(feature = "sycl")]
 #![allow(clippy::unwrap_used)]
 
 use test_stacks as _;
