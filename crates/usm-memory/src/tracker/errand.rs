@@ -60,7 +60,7 @@ impl Worker {
 ///
 /// The thread may use memory at the moment, and the code may wait in its own way for another thread, which waits for that memory. The owner
 /// of access cannot see such a circle. After some seconds it lets the other thread have [`Error::BorrowConflict`](crate::Error::BorrowConflict)
-/// in place of its wait.
+/// in place of its wait. A copy of this library that uses the table of another copy tells nobody.
 ///
 /// ```
 /// let interlude = usm_memory::Interlude::begin();
@@ -76,13 +76,13 @@ pub struct Interlude {
 impl Interlude {
     /// From now on this thread runs code of the user.
     pub fn begin() -> Self {
-        borrows().go_away();
+        borrows().begin_interlude();
         Self { _of_thread: PhantomData }
     }
 }
 
 impl Drop for Interlude {
     fn drop(&mut self) {
-        borrows().come_back();
+        borrows().end_interlude();
     }
 }

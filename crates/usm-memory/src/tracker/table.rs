@@ -15,7 +15,7 @@
 //! waiting for ever. Nobody waits for an entry of such a thread, so this adds no circle. A thread that waits may do something else in between,
 //! such as code of the user for a signal; those behind it wait for that only [shortly](AWAY). A thread that has entries may come to such
 //! code, too, in a wait for an operation of a queue. That code may wait in turn for a thread that waits for the entries, in a way that nobody
-//! sees here. After [a while](AWAY_WITH_ENTRIES) the other thread gets an error in place of its wait.
+//! sees here. After [a while](LONG_INTERLUDE) the other thread gets an error in place of its wait.
 
 use std::ops::Range;
 
@@ -99,7 +99,7 @@ pub(crate) struct Entries {
     /// Threads that do nothing but wait for what another one does for them: the one that waits, and the other one.
     errands: Vec<(u64, u64)>,
     /// Threads that run code of the user in a wait, and since when.
-    away: Vec<(u64, Instant)>,
+    interludes: Vec<(u64, Instant)>,
     /// The next number of an entry or a ticket. Zero is none.
     next_number: u64,
 }
@@ -127,7 +127,7 @@ struct Waiting {
 const AWAY: Duration = Duration::from_millis(100);
 
 /// So long others wait for the entries of a thread that runs code of the user in a wait.
-const AWAY_WITH_ENTRIES: Duration = Duration::from_secs(5);
+const LONG_INTERLUDE: Duration = Duration::from_secs(5);
 
 /// The turn of a thread that waits, until the end of the wait.
 struct Turn<'a> {
@@ -251,18 +251,18 @@ impl BorrowTable {
         }
     }
 
-    /// From now on this thread runs code of the user in a wait, until [`come_back`](Self::come_back).
-    pub(crate) fn go_away(&self) {
+    /// From now on this thread runs code of the user in a wait, until [`end_interlude`](Self::end_interlude).
+    pub(crate) fn begin_interlude(&self) {
         if let Ok(mut entries) = self.ours() {
-            entries.away.push((this_thread(), Instant::now()));
+            entries.interludes.push((this_thread(), Instant::now()));
         }
     }
 
-    pub(crate) fn come_back(&self) {
+    pub(crate) fn end_interlude(&self) {
         if let Ok(mut entries) = self.ours() {
             let this = this_thread();
-            if let Some(index) = entries.away.iter().rposition(|(thread, _)| *thread == this) {
-                entries.away.remove(index);
+            if let Some(index) = entries.interludes.iter().rposition(|(thread, _)| *thread == this) {
+                entries.interludes.remove(index);
             }
         }
     }
@@ -324,7 +324,13 @@ impl Wanted {
 
 impl Entries {
     pub(crate) const fn new() -> Self {
-        Self { list: Vec::new(), waiting: Vec::new(), errands: Vec::new(), away: Vec::new(), next_number: 1 }
+        Self {
+            list: Vec::new(),
+            waiting: Vec::new(),
+            errands: Vec::new(),
+            interludes: Vec::new(),
+            next_number: 1,
+        }
     }
 
     /// What is in the way: something that does not end by itself first.
@@ -333,7 +339,7 @@ impl Entries {
         let (one, is_written, may_wait) = match pairs.min_by_key(|(_, entry)| entry.kind != Use::View) {
             Some((one, entry)) => {
                 let ends = entry.kind == Use::Operation && !is_host_task;
-                let may_wait = ends && !self.is_circle(wanted) && !self.is_long_away(wanted);
+                let may_wait = ends && !self.is_circle(wanted) && !self.is_in_long_interlude(wanted);
                 (one, entry.wanted.writes, may_wait)
             }
             None if is_host_task => return None,
@@ -377,11 +383,11 @@ impl Entries {
     }
 
     /// Whether the thread of an operation that is in the way has run code of the user for long.
-    fn is_long_away(&self, wanted: &[Wanted]) -> bool {
+    fn is_in_long_interlude(&self, wanted: &[Wanted]) -> bool {
         let long: Vec<u64> = self
-            .away
+            .interludes
             .iter()
-            .filter(|(_, since)| since.elapsed() > AWAY_WITH_ENTRIES)
+            .filter(|(_, since)| since.elapsed() > LONG_INTERLUDE)
             .map(|(thread, _)| *thread)
             .collect();
         !long.is_empty() && self.threads_in_the_way_of(wanted).any(|thread| long.contains(&thread))
@@ -472,7 +478,7 @@ impl Entries {
         self.list.retain(|entry| entry.kind == Use::View || entry.thread == this);
         self.waiting.retain(|waiting| waiting.thread == this);
         self.errands.clear();
-        self.away.retain(|(thread, _)| *thread == this);
+        self.interludes.retain(|(thread, _)| *thread == this);
     }
 }
 
@@ -841,11 +847,11 @@ mod tests {
         let _read = enter(&table, Use::Operation, 0..1, false).unwrap();
         let other = new_number();
         let write = || as_thread(other, || wait(&table, Use::Operation, 0..1, true));
-        table.go_away();
+        table.begin_interlude();
         let start = Instant::now();
         assert!(!write().unwrap_err().may_wait);
-        assert!(start.elapsed() >= AWAY_WITH_ENTRIES);
-        table.come_back();
+        assert!(start.elapsed() >= LONG_INTERLUDE);
+        table.end_interlude();
         let write = || as_thread(other, || enter(&table, Use::Operation, 0..1, true));
         assert!(write().unwrap_err().may_wait);
     }

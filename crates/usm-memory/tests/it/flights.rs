@@ -86,10 +86,10 @@ fn operations_of_an_in_order_queue_come_after_its_last_one() {
 
 #[test]
 fn a_wait_for_a_queue_waits_for_what_runs_on_the_queue_of_its_memory() {
-    let other = Runtime::global().host_device();
+    let device = Runtime::global().host_device();
     let [queue, other] =
-        [Context::new(std::slice::from_ref(other)).unwrap(), other.default_context().unwrap()]
-            .map(|context| context.create_queue(other, QueueProperties::OUT_OF_ORDER).unwrap());
+        [Context::new(std::slice::from_ref(device)).unwrap(), device.default_context().unwrap()]
+            .map(|context| context.create_queue(device, QueueProperties::OUT_OF_ORDER).unwrap());
     let buffer = UsmBuffer::allocate(&other, UsmKind::Device, 64 << 20).unwrap();
     let fill = |after: &[Event]| buffer.fill_async(&[3], after);
     let filled = flight::launch(&queue, Vec::new(), fill).unwrap();
