@@ -38,7 +38,7 @@ pub struct PlatformBranch {
 }
 
 impl Runtime {
-    /// All platforms: those of the SYCL runtime, then those of the host devices.
+    /// All platforms: those of the SYCL runtime, of CUDA, and of the host devices, in this order.
     ///
     /// # Errors
     /// [`crate::Error::Backend`] when the runtime cannot list them.

@@ -252,6 +252,7 @@ pub(super) struct PoolAccess {
 
 /// The reason why there is no driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum LoadError {
     /// The library cannot be loaded: the loader's text.
     NotFound(String),
