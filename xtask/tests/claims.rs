@@ -31,6 +31,7 @@ const STANDARD_LOCKS: [(&str, &[&str]); 8] = [
             "usm-core/src/backend/host/worker.rs",
             "usm-core/src/bulk/threads.rs",
             "usm-core/src/completion.rs",
+            "usm-memory/src/processes/server.rs",
         ],
     ),
     (

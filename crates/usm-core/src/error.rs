@@ -294,6 +294,20 @@ pub enum Error {
         /// The driver's text for it.
         text: String,
     },
+    /// Memory that other processes cannot open.
+    #[error("other processes cannot open the memory: {reason}")]
+    NotShareable {
+        /// Why not, and what works.
+        reason: String,
+    },
+    /// The system, or a runtime, refused a step of opening memory for several processes.
+    #[error("memory for several processes: {call} failed: {text}")]
+    SharedMemory {
+        /// The function.
+        call: &'static str,
+        /// The reason in words.
+        text: String,
+    },
     /// The default stream of a thread, which is another one in each thread, for a queue that all threads share.
     #[error("found 2, the default stream of a thread, allowed are streams that all threads share")]
     ThreadStream,

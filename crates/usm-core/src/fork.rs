@@ -64,7 +64,7 @@ thread_local! {
     /// How many `ForkMutex`es this thread holds. Without a destructor, so that it is there as long as the thread.
     static HELD: Cell<usize> = const { Cell::new(0) };
     /// Whether this thread forks, and the functions to call after the fork.
-    static FORKING: Cell<Option<Option<ForkHooks>>> = const { Cell::new(None) };
+    static FORKING: Cell<Option<Hooks>> = const { Cell::new(None) };
 }
 
 /// Keeps forks from happening, until it is dropped.
@@ -336,6 +336,9 @@ impl<T> fmt::Debug for PerProcess<T> {
     }
 }
 
+/// The hooks of both layers.
+type Hooks = [Option<ForkHooks>; 2];
+
 /// Functions of a layer above for a fork. The forking thread calls them.
 #[derive(Clone, Copy, Debug)]
 pub struct ForkHooks {
@@ -347,11 +350,21 @@ pub struct ForkHooks {
     pub in_child: fn(),
 }
 
-static HOOKS: ForkOnce<ForkHooks> = ForkOnce::new();
+/// Those of pages that other processes map, and those of the crate above.
+static HOOKS: [ForkOnce<ForkHooks>; 2] = [const { ForkOnce::new() }; 2];
+
+fn hooks() -> Hooks {
+    HOOKS.each_ref().map(|hooks| hooks.get().copied())
+}
+
+/// As [`set_fork_hooks`], for pages that other processes map.
+pub(crate) fn set_hooks_of_pages(hooks: ForkHooks) -> bool {
+    HOOKS[0].set(hooks)
+}
 
 /// Calls these functions at each fork from now on. The first call in a process counts; later calls return `false`.
 pub fn set_fork_hooks(hooks: ForkHooks) -> bool {
-    HOOKS.set(hooks)
+    HOOKS[1].set(hooks)
 }
 
 /// The number of the process whose thread registers the handlers.
@@ -379,18 +392,16 @@ fn register() -> u64 {
 
 extern "C" fn before() {
     loop {
-        let hooks = HOOKS.get();
-        if let Some(hooks) = hooks {
-            (hooks.before)();
-        }
+        let hooks = hooks();
+        hooks.iter().flatten().for_each(|hooks| (hooks.before)());
         FORKS.fetch_add(1, Ordering::SeqCst);
         // This thread may be a holder. It does not wait for itself.
         while HOLDERS.load(Ordering::SeqCst) != own_holders() {
             thread::yield_now();
         }
         // Hooks are set by holders only, so they stay as they are until this fork is over.
-        if hooks.is_some() == HOOKS.get().is_some() {
-            FORKING.set(Some(hooks.copied()));
+        if HOOKS.iter().zip(&hooks).all(|(now, then)| now.get().is_some() == then.is_some()) {
+            FORKING.set(Some(hooks));
             return;
         }
         FORKS.fetch_sub(1, Ordering::SeqCst);
@@ -401,9 +412,7 @@ extern "C" fn in_parent() {
     // Some C libraries call this even if the handlers were registered too late for `before`.
     let Some(hooks) = FORKING.take() else { return };
     FORKS.fetch_sub(1, Ordering::SeqCst);
-    if let Some(hooks) = hooks {
-        (hooks.after)();
-    }
+    hooks.iter().flatten().for_each(|hooks| (hooks.after)());
 }
 
 extern "C" fn in_child() {
@@ -412,8 +421,8 @@ extern "C" fn in_child() {
     // The child does not have the threads that other forks or waits have counted.
     FORKS.store(0, Ordering::SeqCst);
     HOLDERS.store(own_holders(), Ordering::SeqCst);
-    let prepared = FORKING.take();
-    if let Some(hooks) = prepared.unwrap_or_else(|| HOOKS.get().copied()) {
+    let prepared = FORKING.take().unwrap_or_else(hooks);
+    for hooks in prepared.iter().flatten() {
         (hooks.in_child)();
         (hooks.after)();
     }

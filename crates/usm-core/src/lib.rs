@@ -77,6 +77,7 @@ mod kind;
 mod live;
 mod pending;
 mod platform;
+mod processes;
 mod queue;
 mod retired;
 mod runtime;
@@ -92,7 +93,7 @@ pub use backend::{
 };
 pub use backend::{
     BackendId, DeviceInfo, DeviceType, EventStatus, HostTask, MemoryFigures, PointerInfo, ProfilingTimes,
-    QueueProperties, TaskMemory,
+    QueueProperties, SharedMemory, TaskMemory,
 };
 pub use capture::release_from_graphs;
 pub use completion::Completion;

@@ -569,7 +569,7 @@ impl Queue {
     }
 
     // Runtimes answer a failed allocation with a null pointer and no reason, so the causes are checked beforehand.
-    fn check_request(&self, kind: UsmKind, len_bytes: usize) -> Result<()> {
+    pub(crate) fn check_request(&self, kind: UsmKind, len_bytes: usize) -> Result<()> {
         let device = || self.device().filter_string();
         if len_bytes == 0 {
             return Err(Error::ZeroSize);

@@ -49,6 +49,32 @@ pub enum Error {
         /// What it may be.
         allowed: String,
     },
+    /// Bytes that are no handle of memory.
+    #[error("a handle of memory: found {found}, allowed are {allowed}")]
+    InvalidHandle {
+        /// What was found.
+        found: String,
+        /// What is allowed.
+        allowed: String,
+    },
+    /// A handle whose memory cannot be had any more.
+    #[error(
+        "the memory of process {process} cannot be opened: {reason}; the process must keep the handle until others have opened it"
+    )]
+    StaleHandle {
+        /// The number of the process that made the handle.
+        process: u32,
+        /// Why not.
+        reason: String,
+    },
+    /// This process cannot be asked for memory by others.
+    #[error("other processes cannot ask for memory: {call} failed: {text}")]
+    Server {
+        /// The function.
+        call: &'static str,
+        /// The reason in words.
+        text: String,
+    },
     /// A write to read-only memory.
     #[error("the memory is read-only")]
     ReadOnly,

@@ -69,6 +69,7 @@ mod error;
 pub mod flight;
 mod live;
 mod plain;
+pub mod processes;
 pub mod resource;
 pub mod snapshot;
 mod tracker;

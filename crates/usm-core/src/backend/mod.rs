@@ -14,6 +14,7 @@
 //! | `info.rs`, `device_info.rs`, `aspects.rs`, `event.rs` | plain facts about backends, pointers, devices and events |
 //! | `partition.rs`, `external_object.rs` | parts and peers of devices; objects in capsules |
 //! | `host_task.rs` | host code as an operation of a queue |
+//! | `shared_memory.rs`, `pages.rs` | memory that other processes open; pages that they map, for host code and CPUs |
 //!
 //! Files of the three backends that have the same name have the same job: `context.rs`, `device.rs`, `event.rs`; `facts.rs`, `fill.rs`,
 //! `kernel.rs` and `submit.rs` where a runtime is called; `memory.rs` and `queue.rs` in `host/` and `cuda/`. In `sycl/` both jobs are
@@ -31,8 +32,10 @@ pub mod host;
 mod host_task;
 mod info;
 mod objects;
+pub(crate) mod pages;
 mod partition;
 mod raw;
+mod shared_memory;
 #[cfg(feature = "sycl")]
 pub mod sycl;
 
@@ -49,6 +52,7 @@ pub use host_task::{HostTask, TaskMemory};
 pub use info::{BackendId, DeviceType, MemoryFigures, PointerInfo, QueueProperties};
 pub use partition::{AffinityDomain, Composites, Partition, PeerAccess};
 pub use raw::{RawBundle, RawContext, RawDevice, RawEvent, RawHandle, RawKernel, RawPlatform, RawQueue};
+pub use shared_memory::SharedMemory;
 
 use crate::{Error, ExecutionRange, KernelArgument, KernelCode, KernelInfo, Result, UsmKind};
 
@@ -311,6 +315,63 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     /// 1. `context` is live and `block` came from `allocate` on a queue of it.
     /// 2. It was not freed before and no pending operation uses it.
     unsafe fn free(&self, context: RawContext, block: NonNull<u8>);
+
+    // Memory of several processes: a backend without it keeps these four defaults.
+
+    /// Memory in the form in which other processes open it, the same one each time: a block, where it `is_whole`, or a part of one
+    /// that nothing else has pages in common with.
+    ///
+    /// # Safety
+    /// 1. `queue` is live, and `start` begins so many bytes of a live block of its context, of that kind, or a whole one.
+    /// 2. Nobody writes to the bytes during the call.
+    ///
+    /// # Errors
+    /// [`Error::NotShareable`]; [`Error::SharedMemory`] when the system refuses, for instance because the process has no more files.
+    unsafe fn share(
+        &self,
+        _queue: RawQueue,
+        _kind: UsmKind,
+        _start: NonNull<u8>,
+        _len_bytes: usize,
+        _is_whole: bool,
+    ) -> Result<SharedMemory> {
+        Err(not_shareable(self.id()))
+    }
+
+    /// A block over the memory of another process, which [`free`](Self::free) takes away from this process alone.
+    ///
+    /// # Safety
+    /// 1. `queue` is live.
+    ///
+    /// # Errors
+    /// [`Error::NotShareable`] for memory of another backend or of a device that is not here; [`Error::SharedMemory`] when the
+    /// system refuses, or when the files are others or shorter; [`Error::OutOfMemory`].
+    unsafe fn open_shared(
+        &self,
+        _queue: RawQueue,
+        _memory: &SharedMemory,
+        _can_write: bool,
+    ) -> Result<NonNull<u8>> {
+        Err(not_shareable(self.id()))
+    }
+
+    /// Ends what [`share`](Self::share) began, so that the bytes can be used for something else, of which other processes see nothing.
+    /// False where that is not so as long as other processes have the memory open.
+    ///
+    /// # Safety
+    /// 1. `queue` is live, and `start` was shared on a queue of its context.
+    /// 2. Nobody of this process uses the bytes, whose content is lost.
+    unsafe fn unshare(&self, _queue: RawQueue, _start: NonNull<u8>) -> bool {
+        true
+    }
+
+    /// Whether another process has memory open that this process [shares](Self::share).
+    ///
+    /// # Safety
+    /// 1. `queue` is live, and `start` is in a live block of its context.
+    unsafe fn is_open_elsewhere(&self, _queue: RawQueue, _start: NonNull<u8>) -> bool {
+        false
+    }
 
     /// Free and total memory of a device; `None` when the runtime does not report it.
     ///
@@ -663,6 +724,12 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
         _dependencies: &[RawEvent],
     ) -> Result<RawEvent> {
         Err(no_kernels(self.id()))
+    }
+}
+
+fn not_shareable(backend: BackendId) -> Error {
+    Error::NotShareable {
+        reason: format!("the {backend} backend has no form for it here; a copy in host memory works"),
     }
 }
 

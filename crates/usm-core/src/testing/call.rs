@@ -99,7 +99,7 @@ macro_rules! methods {
                     import_external, export_external, delete_external, create_bundle, bundle_kernel, kernel_info,
                     submit_kernel, platforms, platform_info, platform_devices, device_platform, composites,
                     parent_device, sub_devices, can_access_peer, set_peer_access, host_task, facts, strict, streams,
-                    captures,
+                    captures, processes,
                 );
             };
             (@ id) => {
@@ -169,6 +169,40 @@ macro_rules! methods {
                 unsafe fn event_capture(&self, event: RawEvent) -> Option<u64> {
                     // SAFETY: promise 1 of the method of `Backend`; the handle is `inner`'s own.
                     unsafe { self.inner.event_capture(event) }
+                }
+            };
+            // Memory of several processes is the same under a decorator.
+            (@ processes) => {
+                unsafe fn share(
+                    &self,
+                    queue: RawQueue,
+                    kind: UsmKind,
+                    start: NonNull<u8>,
+                    len_bytes: usize,
+                    is_whole: bool,
+                ) -> Result<$crate::SharedMemory> {
+                    // SAFETY: promises 1 and 2 of the method of `Backend`; the handle is `inner`'s own.
+                    unsafe { self.inner.share(queue, kind, start, len_bytes, is_whole) }
+                }
+
+                unsafe fn open_shared(
+                    &self,
+                    queue: RawQueue,
+                    memory: &$crate::SharedMemory,
+                    can_write: bool,
+                ) -> Result<NonNull<u8>> {
+                    // SAFETY: promise 1 of the method of `Backend`; the handle is `inner`'s own.
+                    unsafe { self.inner.open_shared(queue, memory, can_write) }
+                }
+
+                unsafe fn unshare(&self, queue: RawQueue, start: NonNull<u8>) -> bool {
+                    // SAFETY: promises 1 and 2 of the method of `Backend`; the handle is `inner`'s own.
+                    unsafe { self.inner.unshare(queue, start) }
+                }
+
+                unsafe fn is_open_elsewhere(&self, queue: RawQueue, start: NonNull<u8>) -> bool {
+                    // SAFETY: promise 1 of the method of `Backend`; the handle is `inner`'s own.
+                    unsafe { self.inner.is_open_elsewhere(queue, start) }
                 }
             };
             // Whatever happens to device memory, to handles and to waits is to pass through here.

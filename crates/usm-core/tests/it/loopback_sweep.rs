@@ -24,7 +24,7 @@ macro_rules! sources {
 }
 
 /// The files of the backend, in the program: the tests of a GPU run where there is no checkout.
-const SOURCES: [(&str, &str); 17] = sources!(
+const SOURCES: [(&str, &str); 18] = sources!(
     "async_errors",
     "context",
     "device",
@@ -40,6 +40,7 @@ const SOURCES: [(&str, &str); 17] = sources!(
     "one_waits",
     "peer",
     "platform",
+    "processes",
     "submit",
     "vector",
 );

@@ -36,6 +36,8 @@ mod loopback_sweep;
 mod nvrtc;
 #[cfg(feature = "testing")]
 mod peers;
+#[cfg(feature = "testing")]
+mod processes;
 mod protected;
 #[cfg(feature = "testing")]
 mod retired;

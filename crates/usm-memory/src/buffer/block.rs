@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use usm_core::fork::ForkMutex;
 use usm_core::{Allocation, Queue, UsmKind, drops};
 
+use super::held::{self, Held};
 use super::hooks::ReleaseHooks;
 use super::lease::Lease;
 use super::live_borrows::BorrowCount;
@@ -30,6 +31,10 @@ pub enum Ownership {
 }
 
 impl Ownership {
+    fn nobody() -> Self {
+        Self::Borrowed(Arc::new(()))
+    }
+
     fn holder(&self) -> Holder {
         match self {
             Self::Owned(_) => Holder::Owned,
@@ -315,14 +320,14 @@ impl Own {
     }
 
     fn leak(&mut self) {
-        let nobody = Ownership::Borrowed(Arc::new(()));
-        mem::forget(mem::replace(&mut self.ownership, nobody));
+        mem::forget(mem::replace(&mut self.ownership, Ownership::nobody()));
     }
 }
 
 impl Drop for Block {
     fn drop(&mut self) {
         let (pending, len_bytes, kind) = (self.state.pending(), self.len_bytes(), self.kind);
+        let is_shared = self.state.is_shared();
         let is_leased = !self.is_slot() && matches!(self.ownership(), Ownership::Leased(_));
         if is_leased && pending & PUBLISHED != 0 {
             // Before the memory has another owner.
@@ -341,9 +346,35 @@ impl Drop for Block {
             _ if pending & (RELEASED | SUBMITTED) != 0 => own.settle_or_leak(pending),
             _ => {}
         }
+        if is_shared && matches!(own.ownership, Ownership::Owned(_)) {
+            let ownership = mem::replace(&mut own.ownership, Ownership::nobody());
+            held::release(Freed { queue: own.queue.clone(), start: own.start, ownership });
+        }
         if !is_leased && pending & PUBLISHED != 0 {
             self.forget_shared(false);
         }
+    }
+}
+
+/// A block without buffers that other processes may have open.
+struct Freed {
+    queue: Queue,
+    /// Invariant B5: the start of the memory that `ownership` has, of the context of the queue, which nobody of this process uses.
+    start: NonNull<u8>,
+    ownership: Ownership,
+}
+
+// SAFETY: B5: the address of memory that any thread may reach.
+unsafe impl Send for Freed {}
+
+impl Held for Freed {
+    fn may_go(&self) -> bool {
+        // SAFETY: B5.
+        unsafe { self.queue.unshare(self.start) }
+    }
+
+    fn go(self: Box<Self>) {
+        drop(self.ownership);
     }
 }
 

@@ -9,6 +9,7 @@
 //! | `slab_facts.rs` | what all slots of a slab share: the address of the slab, the owner of the slots |
 //! | `parts.rs` | parts that share memory; deep copies |
 //! | `borrow.rs` | external memory as a buffer, after a question to the runtime |
+//! | `shared.rs`, `held.rs` | what other processes open for a block; freed memory that they have open |
 //! | `lease.rs` | memory of another buffer as a buffer of its own, until the last clone drops |
 //! | `hooks.rs` | functions of users that run at the release of a block |
 //! | `live_borrows.rs` | the number of external owners that are kept alive |
@@ -16,10 +17,12 @@
 mod block;
 mod block_ref;
 mod borrow;
+mod held;
 mod hooks;
 mod lease;
 mod live_borrows;
 mod parts;
+mod shared;
 mod slab_facts;
 mod slot;
 mod table;
@@ -34,11 +37,13 @@ pub(crate) use self::block::Block;
 pub use self::block::Ownership;
 pub(crate) use self::block_ref::BlockRef;
 pub use self::borrow::pointer_info;
+pub(crate) use self::held::{held_count, sweep};
 use self::lease::check_context;
 pub(crate) use self::lease::hand_down;
 pub use self::lease::{Lease, ReturnedMemory};
 pub use self::live_borrows::live_borrows;
 use self::parts::Part;
+pub(crate) use self::shared::Opened;
 pub(crate) use self::slab_facts::{FREE_TO_CACHE, Owner, SlotKey};
 pub(crate) use self::slot::FreeSlot;
 pub(crate) use self::table::BlockTable;
@@ -259,6 +264,11 @@ impl UsmBuffer {
     /// lives, each once: use a few names, not one for each buffer.
     pub fn set_tag(&self, label: &str) {
         self.block.set_tag(TagId::of(label));
+    }
+
+    /// All of the block.
+    pub(crate) fn all_of_block(&self) -> Self {
+        Self { block: self.block.clone(), part: None }
     }
 
     pub(crate) fn check_writable(&self) -> Result<()> {

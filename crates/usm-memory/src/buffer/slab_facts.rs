@@ -40,6 +40,8 @@ pub(super) struct SlabFacts {
     /// The queue of all slots that name no other.
     pub(super) queue: Queue,
     pub(super) slot_bytes: usize,
+    /// The length of the slab, where other processes may have all of it open from the start.
+    pub(super) shared_bytes: Option<usize>,
     /// Invariant K2: the bytes of all slots, from `start` on, are live USM of the slots' kind, in the context of `queue`, as long as a
     /// slot has a `FreeSlot` or a holder. No allocation is longer than `slot_bytes`.
     pub(super) start: NonNull<u8>,

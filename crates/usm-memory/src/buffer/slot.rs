@@ -5,9 +5,10 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use usm_core::Queue;
+use usm_core::{Queue, drops};
 
 use super::block::{Block, Memory, Parts};
+use super::held::{self, Held};
 use super::hooks::ReleaseHooks;
 use super::slab_facts::{FREE_TO_CACHE, SlabFacts, SlotKey};
 use super::{BlockRef, UsmBuffer};
@@ -143,9 +144,17 @@ impl FreeSlot {
             let (address, tag) = (block.start().addr().get(), block.slot_tag().0);
             snapshot::record(true, address, block.len_bytes(), block.kind(), tag);
         }
+        let is_shared = block.state.is_shared();
         block.state.reset(0);
         block.holders.store(0, Ordering::Release);
         let _queue = self.replace_queue(None);
+        if is_shared {
+            // Its content goes now.
+            if pending.is_none_or(|queue| drops::wait_twice(&queue).is_ok()) {
+                held::release(self);
+            }
+            return;
+        }
         let slot = if pending.is_none() { self.free_to_cache() } else { Err(self) };
         if let Err(slot) = slot {
             slot.free_to_owner(pending);
@@ -166,6 +175,16 @@ impl FreeSlot {
         if let Some(owner) = self.facts().map(|slab| Arc::clone(&slab.owner)) {
             owner.free(self, pending);
         }
+    }
+}
+
+impl Held for FreeSlot {
+    fn may_go(&self) -> bool {
+        self.block().end_share()
+    }
+
+    fn go(self: Box<Self>) {
+        self.free_to_owner(None);
     }
 }
 

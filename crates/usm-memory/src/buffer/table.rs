@@ -34,7 +34,9 @@ impl BlockTable {
     ) -> Arc<Self> {
         let (queue, start) = (queue.clone(), slab.as_ptr());
         let (hooks, operations) = (ForkMutex::default(), ForkMutex::default());
-        let facts = Arc::new(SlabFacts { owner, number, queue, slot_bytes, start, hooks, operations });
+        let shared_bytes = slab.block().state().is_shared().then(|| slab.len_bytes());
+        let facts =
+            Arc::new(SlabFacts { owner, number, queue, slot_bytes, shared_bytes, start, hooks, operations });
         let count = (slab.len_bytes() / slot_bytes).min(128);
         // K1.
         let slot = |index| Block::slot(NonNull::from(&*facts), SlotKey { index, ..key }, slab.kind());

@@ -5,7 +5,7 @@
 //! | `allocate.rs`, `request.rs` | the methods of buffers that allocate; what is asked for, and whether it was given |
 //! | `default.rs` | the resource of a device when nobody names one |
 //! | `process_pool.rs`, `pool/` | the pool of the process; pools |
-//! | `direct.rs` | the runtime |
+//! | `direct.rs`, `shareable.rs` | the runtime; its memory for several processes |
 //! | `limiting.rs`, `statistics.rs`, `logging.rs`, `failure.rs` | adaptors |
 //! | `out_of_memory.rs` | what follows a refusal |
 //!
@@ -54,6 +54,7 @@ mod out_of_memory;
 mod pool;
 mod process_pool;
 mod request;
+mod shareable;
 mod statistics;
 
 use std::fmt::Debug;
@@ -67,6 +68,7 @@ pub use self::pool::{PoolOptions, PoolResource, PoolStatistics};
 pub(crate) use self::process_pool::live;
 pub use self::process_pool::{process_pool, use_process_pool};
 pub use self::request::AllocationRequest;
+pub use self::shareable::ShareableResource;
 pub use self::statistics::{Statistics, StatisticsResource};
 pub use crate::usage::Usage;
 use crate::{Result, UsmBuffer};

@@ -32,4 +32,4 @@ pub(crate) mod thread;
 pub(crate) mod waits;
 
 pub(crate) use self::operation::{OperationList, OperationsOfSlots, same_queue};
-pub(crate) use self::state::{HOOKED, INHERITED, PUBLISHED, RELEASED, SUBMITTED, State};
+pub(crate) use self::state::{HOOKED, INHERITED, PUBLISHED, RELEASED, SHARED, SUBMITTED, State};

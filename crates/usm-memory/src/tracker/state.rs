@@ -10,10 +10,12 @@ pub(crate) const INHERITED: u8 = 2;
 pub(crate) const RELEASED: u8 = 4;
 /// The slab has hooks for this slot.
 pub(crate) const HOOKED: u8 = 8;
+/// Other processes may have the memory open.
+pub(crate) const SHARED: u8 = 32;
 /// The list of operations under way is not empty. Only its lock's holder changes this.
 pub(crate) const SUBMITTED: u8 = 16;
 
-/// What is not done with the memory: of `PUBLISHED`, `INHERITED`, `RELEASED`, `HOOKED` and `SUBMITTED`.
+/// What is not done with the memory: of `PUBLISHED`, `INHERITED`, `RELEASED`, `HOOKED`, `SHARED` and `SUBMITTED`.
 #[derive(Debug, Default)]
 pub(crate) struct State(AtomicU8);
 
@@ -45,9 +47,13 @@ impl State {
         self.0.load(Ordering::Relaxed) & HOOKED != 0
     }
 
+    pub(crate) fn is_shared(&self) -> bool {
+        self.0.load(Ordering::Relaxed) & SHARED != 0
+    }
+
     /// What work may be pending: of `PUBLISHED`, `INHERITED`, `RELEASED` and `SUBMITTED`.
     #[inline]
     pub(crate) fn pending(&self) -> u8 {
-        self.0.load(Ordering::Acquire) & !HOOKED
+        self.0.load(Ordering::Acquire) & !(HOOKED | SHARED)
     }
 }

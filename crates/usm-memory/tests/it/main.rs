@@ -19,6 +19,7 @@ mod pinned;
 mod pool;
 mod pool_order;
 mod pool_threads;
+mod processes;
 mod released;
 mod rows;
 mod slab_owners;

@@ -8,6 +8,7 @@ use super::arena::{Arena, BlockExtent};
 use super::device::SimulatedDevice;
 use super::job::JobMemory;
 use super::queue::HostQueue;
+use crate::backend::pages;
 use crate::{Error, PointerInfo, Result, UsmKind};
 
 /// Alignment when none is asked for: a cache line, which suits every element type and vector load.
@@ -85,6 +86,8 @@ impl Memory {
         len_bytes: usize,
         align_bytes: usize,
     ) -> Option<(NonNull<u8>, Storage)> {
+        // Other processes may get the pages, and nothing else in them.
+        let (len_bytes, align_bytes) = pages::in_pages(len_bytes, align_bytes);
         if kind.is_host_accessible() {
             return Some((allocate_heap(len_bytes, align_bytes)?, Storage::Heap));
         }
@@ -119,12 +122,35 @@ impl Memory {
 
     fn give_back(&mut self, address: usize, block: LiveBlock) {
         block.device.unreserve(block.len_bytes as u64);
+        // SAFETY: B1: pages of a block that is out of the table, and no job uses it any more.
+        let are_private = |bytes: NonNull<u8>| unsafe { pages::unshare(bytes.as_ptr()) };
+        if !self.bytes_of(address, &block).is_none_or(are_private) {
+            // Nobody gets pages that stay shared.
+            return;
+        }
         match (block.storage, &mut self.arena) {
             // SAFETY: B1: from the C allocator, out of the table, and no job uses it any more.
             (Storage::Heap, _) => unsafe { libc::free(ptr::with_exposed_provenance_mut(address)) },
             (Storage::Arena(extent), Some(arena)) => arena.free(address, extent),
             (Storage::Arena(_), None) => {}
         }
+    }
+
+    /// Where the bytes of a block are.
+    fn bytes_of(&self, address: usize, block: &LiveBlock) -> Option<NonNull<u8>> {
+        match (&block.storage, &self.arena) {
+            (Storage::Arena(_), Some(arena)) => arena.backing(address, 1),
+            (Storage::Arena(_), None) => None,
+            (Storage::Heap, _) => NonNull::new(ptr::with_exposed_provenance_mut(address)),
+        }
+    }
+
+    /// Where the bytes at an address of a context are.
+    pub(super) fn bytes_at(&self, address: usize, context: u64) -> Option<NonNull<u8>> {
+        let (start, block) = self.block_at(address, context)?;
+        let bytes = self.bytes_of(start, block)?;
+        // SAFETY: B1: an address within the block.
+        Some(unsafe { bytes.add(address - start) })
     }
 
     /// What is known of an address of a context.

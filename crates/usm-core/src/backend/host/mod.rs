@@ -53,7 +53,7 @@ use super::objects::{Handle, handle};
 use super::{
     Backend, BackendId, DeviceInfo, DeviceType, EventStatus, HostTask, MAX_PATTERN_BYTES, Partition,
     PeerAccess, PlatformInfo, PointerInfo, ProfilingTimes, QueueProperties, RawContext, RawDevice, RawEvent,
-    RawHandle, RawPlatform, RawQueue, TaskMemory,
+    RawHandle, RawPlatform, RawQueue, SharedMemory, TaskMemory, pages,
 };
 use crate::fork::{ForkMutex, ForkMutexGuard};
 use crate::{Device, Error, Result, UsmKind};
@@ -501,6 +501,70 @@ unsafe impl Backend for HostBackend {
             self.executor.wait(&event)?;
         }
         event.times().ok_or(Error::NoProfiling)
+    }
+
+    unsafe fn share(
+        &self,
+        queue: RawQueue,
+        kind: UsmKind,
+        start: NonNull<u8>,
+        len_bytes: usize,
+        is_whole: bool,
+    ) -> Result<SharedMemory> {
+        // SAFETY: O1: the handle is live.
+        let context = unsafe { HostQueue::get(queue) }.context.id;
+        let address = start.addr().get();
+        let pages_bytes = if is_whole { pages::in_pages(len_bytes, 0).0 } else { len_bytes };
+        let known = self.memory().bytes_at(address, context);
+        let pages = known.ok_or_else(|| Error::NotShareable {
+            reason: format!("the {len_bytes} bytes at {address:#x} are in no block of the context"),
+        })?;
+        // Without the lock, since the pages may be many.
+        // SAFETY: the pages belong to the bytes alone, and nobody writes to them (promises 1 and 2, B1).
+        let file = unsafe { pages::share(pages.as_ptr(), pages_bytes) }?;
+        Ok(SharedMemory::new(kind, address, len_bytes, Vec::new(), vec![file]))
+    }
+
+    unsafe fn open_shared(
+        &self,
+        queue: RawQueue,
+        memory: &SharedMemory,
+        can_write: bool,
+    ) -> Result<NonNull<u8>> {
+        let file = pages::file_of(memory)?;
+        // SAFETY: O1: the handle is live.
+        let queue = unsafe { HostQueue::get(queue) };
+        let (context, len_bytes) = (queue.context.id, memory.len_bytes.max(pages::FEWEST_BYTES));
+        let block = self.memory().allocate(memory.kind, len_bytes, 0, context, &queue.device);
+        let block = block.ok_or_else(|| Error::OutOfMemory {
+            len_bytes,
+            kind: memory.kind,
+            device: queue.device.facts.info().filter_string(),
+            figures: None,
+        })?;
+        let address = block.addr().get();
+        let pages_bytes = pages::in_pages(len_bytes, 0).0;
+        let known = self.memory().bytes_at(address, context);
+        let mapped = known.map_or(Ok(()), |pages| {
+            // SAFETY: the pages belong to the block (B1), which is new, so that nobody uses it.
+            unsafe { pages::map(pages.as_ptr(), pages_bytes, file, can_write) }
+        });
+        mapped.inspect_err(|_| self.memory().free(address)).map(|()| block)
+    }
+
+    unsafe fn unshare(&self, queue: RawQueue, start: NonNull<u8>) -> bool {
+        // SAFETY: O1: the handle is live.
+        let context = unsafe { HostQueue::get(queue) }.context.id;
+        let known = self.memory().bytes_at(start.addr().get(), context);
+        // SAFETY: pages that nobody uses (promises 1 and 2).
+        known.is_none_or(|pages| unsafe { pages::unshare(pages.as_ptr()) })
+    }
+
+    unsafe fn is_open_elsewhere(&self, queue: RawQueue, start: NonNull<u8>) -> bool {
+        // SAFETY: O1: the handle is live.
+        let context = unsafe { HostQueue::get(queue) }.context.id;
+        let known = self.memory().bytes_at(start.addr().get(), context);
+        known.is_some_and(|pages| pages::is_held_elsewhere(pages.addr().get()))
     }
 
     unsafe fn event_dependencies(&self, event: RawEvent) -> Result<Vec<RawEvent>> {

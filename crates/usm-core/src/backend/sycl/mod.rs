@@ -10,6 +10,7 @@
 //! | `idle_queues.rs` | queues without work, which are used again, or deleted late |
 //! | `one_waits.rs`, `one_frees.rs` | calls that drivers do not stand in several threads |
 //! | `peer.rs` | access of devices to the memory of each other |
+//! | `processes.rs` | memory of several processes: pages of CPUs |
 
 pub(crate) mod async_errors;
 mod context;
@@ -25,6 +26,7 @@ mod one_frees;
 pub(crate) mod one_waits;
 mod peer;
 mod platform;
+mod processes;
 mod submit;
 mod vector;
 
@@ -46,7 +48,7 @@ use super::entry::{Entry, Loaded};
 use super::{
     Backend, BackendId, Composites, DeviceInfo, DeviceType, EventStatus, ExternalObject, Partition,
     PeerAccess, PlatformInfo, PointerInfo, ProfilingTimes, QueueProperties, RawContext, RawDevice, RawEvent,
-    RawHandle, RawPlatform, RawQueue,
+    RawHandle, RawPlatform, RawQueue, SharedMemory, pages,
 };
 use crate::{Error, Result, UsmKind};
 
@@ -394,6 +396,11 @@ unsafe impl Backend for SyclBackend {
         align_bytes: usize,
     ) -> Option<NonNull<u8>> {
         let (api, queue) = (self.runtime.enter().ok()?, queue(raw));
+        // SAFETY: the queue is live (promise 1).
+        let has_pages = len_bytes >= pages::FEWEST_BYTES && unsafe { Self::has_pages(&api, raw) };
+        // Other processes may get the pages, and nothing else in them.
+        let (len_bytes, align_bytes) =
+            if has_pages { pages::in_pages(len_bytes, align_bytes) } else { (len_bytes, align_bytes) };
         let block = match (kind, align_bytes) {
             // SAFETY: the queue is live (promise 1); that the device has the aspect was checked, so the call does not throw.
             (UsmKind::Host, 0) => unsafe { (api.DPCTLmalloc_host)(len_bytes, queue) },
@@ -413,9 +420,70 @@ unsafe impl Backend for SyclBackend {
 
     unsafe fn free(&self, raw: RawContext, block: NonNull<u8>) {
         let Ok(api) = self.runtime.enter() else { return };
+        // SAFETY: a live block, which nobody uses any more (promises 1 and 2).
+        if !unsafe { pages::unshare(block.as_ptr()) } {
+            // The runtime would give pages out again that stay shared.
+            return;
+        }
         let _alone = self.frees.free();
         // SAFETY: a live block of this context (promises 1 and 2), for which the call does not throw.
         unsafe { (api.DPCTLfree_with_context)(block.as_ptr().cast(), context(raw)) };
+    }
+
+    unsafe fn share(
+        &self,
+        raw: RawQueue,
+        kind: UsmKind,
+        start: NonNull<u8>,
+        len_bytes: usize,
+        is_whole: bool,
+    ) -> Result<SharedMemory> {
+        // SAFETY: the queue is live (promise 1).
+        unsafe { self.check_pages(raw) }?;
+        let pages_bytes = if is_whole { pages::in_pages(len_bytes, 0).0 } else { len_bytes };
+        // SAFETY: nothing else is in the pages, and nobody writes to them (promises 1 and 2): `allocate` asks for whole ones.
+        let file = unsafe { pages::share(start.as_ptr(), pages_bytes) }?;
+        Ok(SharedMemory::new(kind, start.addr().get(), len_bytes, Vec::new(), vec![file]))
+    }
+
+    unsafe fn open_shared(
+        &self,
+        raw: RawQueue,
+        memory: &SharedMemory,
+        can_write: bool,
+    ) -> Result<NonNull<u8>> {
+        let file = pages::file_of(memory)?;
+        // SAFETY: the queue is live (promise 1).
+        unsafe { self.check_pages(raw) }?;
+        let (len_bytes, align_bytes) = pages::in_pages(memory.len_bytes.max(pages::FEWEST_BYTES), 0);
+        // SAFETY: the queue is live (promise 1), and the length is not 0.
+        let block = unsafe { self.allocate(raw, memory.kind, len_bytes, align_bytes) };
+        let block =
+            block.ok_or(Error::NotShareable { reason: "the runtime has no memory for it".to_owned() })?;
+        // SAFETY: promise 1 of `map`: a new block of whole pages, which nobody uses.
+        let mapped = unsafe { pages::map(block.as_ptr(), len_bytes, file, can_write) };
+        if let Err(error) = mapped {
+            // SAFETY: the queue is live (promise 1).
+            if let Ok((context, device, _)) = unsafe { self.queue_parts(raw) } {
+                // SAFETY: promises 1 and 2 of `free`: the block is of this context, and nobody has it.
+                unsafe { self.free(context, block) };
+                // SAFETY: our own handle (S1), without a later use.
+                unsafe { self.release(RawHandle::Context(context)) };
+                // SAFETY: our own handle (S1), without a later use.
+                unsafe { self.release(RawHandle::Device(device)) };
+            }
+            return Err(error);
+        }
+        Ok(block)
+    }
+
+    unsafe fn unshare(&self, _: RawQueue, start: NonNull<u8>) -> bool {
+        // SAFETY: pages that nobody uses (promises 1 and 2).
+        unsafe { pages::unshare(start.as_ptr()) }
+    }
+
+    unsafe fn is_open_elsewhere(&self, _: RawQueue, start: NonNull<u8>) -> bool {
+        pages::is_held_elsewhere(start.addr().get())
     }
 
     unsafe fn pointer_info(&self, raw: RawContext, address: usize) -> Option<PointerInfo> {

@@ -1,0 +1,357 @@
+//! Pages of this process that other processes map: a file in memory (`memfd`) in place of anonymous pages.
+//!
+//! [`share`] puts a file behind the pages of a block, with the same content at the same addresses. [`map`] puts the file of another
+//! process behind the pages of a block of this one. [`unshare`] makes the pages anonymous again.
+//!
+//! The kernel counts who has the pages of a file, and frees them after the last process, however that ends. It also counts who but
+//! the first process has them: [`map`] opens the file anew and takes a shared lock of it (`flock`), which lasts as long as the mapping.
+//! [`is_held_elsewhere`] asks for the lock. The files are sealed, so that nobody makes them shorter under the mapping of another.
+//!
+//! A forked child has copies of shared pages up to [`MOST_PRIVATE_BYTES`], as it has of all other memory, and its parent waits for
+//! them. A copy of more would take too long: a child shares them.
+
+// Invariant PG3: the system gets pointers to values that outlive its call, and what it opens or maps for us is nobody else's.
+
+use std::collections::BTreeMap;
+use std::ffi::c_int;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::ptr;
+use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::bulk::copy_bytes;
+use crate::fork::{self, ForkHooks, ForkMutex, PerProcess};
+use crate::{Error, Result, SharedMemory};
+
+/// Blocks of at least so many bytes begin and end at pages on backends that share pages.
+pub(crate) const FEWEST_BYTES: usize = 8192;
+/// A forked child has copies of shared blocks up to this length.
+const MOST_PRIVATE_BYTES: usize = 2 << 20;
+/// The longest wait of a parent for these copies.
+const LONGEST_COPY: Duration = Duration::from_secs(10);
+/// The longest wait for the lock of a file, which others hold for a moment only.
+const LONGEST_LOCK: Duration = Duration::from_secs(1);
+/// What keeps a file as long as it is: nobody makes it shorter or longer, nor removes these seals.
+const SEALS: c_int = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
+
+/// Pages with a file behind them.
+#[derive(Debug)]
+struct SharedPages {
+    len_bytes: usize,
+    file: Arc<OwnedFd>,
+    /// Another process made the file.
+    is_external: bool,
+}
+
+/// All shared pages of this process.
+///
+/// Invariant PG1: a key is the first address of mapped pages, so many as the value says, which belong to a live block and have a file
+/// behind them.
+static SHARED: ForkMutex<BTreeMap<usize, SharedPages>> = ForkMutex::new(BTreeMap::new());
+
+/// How many there are, at most: a free asks for it first. A child counts some of its copies still.
+static NUM_SHARED: AtomicUsize = AtomicUsize::new(0);
+
+/// Held while pages get a file, so that they get one.
+static SHARING: PerProcess<Mutex<()>> = PerProcess::new(Mutex::new(()));
+
+fn insert(start: *mut u8, pages: SharedPages) {
+    fork::set_hooks_of_pages(HOOKS);
+    NUM_SHARED.fetch_add(1, Ordering::Relaxed);
+    SHARED.lock().insert(start.addr(), pages);
+}
+
+/// Bytes of a page.
+pub(crate) fn page_bytes() -> usize {
+    static KNOWN: AtomicUsize = AtomicUsize::new(0);
+    match KNOWN.load(Ordering::Relaxed) {
+        0 => {
+            // SAFETY: LC1.
+            let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+            let bytes = usize::try_from(bytes).unwrap_or(FEWEST_BYTES / 2);
+            KNOWN.store(bytes, Ordering::Relaxed);
+            bytes
+        }
+        known => known,
+    }
+}
+
+/// The length and alignment of a block that is asked for with these, so that no other block is in its pages, as far as it is long enough.
+pub(crate) fn in_pages(len_bytes: usize, align_bytes: usize) -> (usize, usize) {
+    if len_bytes < FEWEST_BYTES || cfg!(miri) {
+        return (len_bytes, align_bytes);
+    }
+    let whole = len_bytes.checked_next_multiple_of(page_bytes());
+    whole.map_or((len_bytes, align_bytes), |whole| (whole, align_bytes.max(page_bytes())))
+}
+
+/// The error of a call of the system.
+fn error(call: &'static str) -> Error {
+    Error::SharedMemory { call, text: io::Error::last_os_error().to_string() }
+}
+
+/// Calls a function of the system again where a signal interrupted it.
+fn retry(call: &'static str, mut function: impl FnMut() -> c_int) -> Result<c_int> {
+    loop {
+        match function() {
+            -1 if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => {}
+            -1 => return Err(error(call)),
+            done => return Ok(done),
+        }
+    }
+}
+
+/// Puts a file behind pages, unless there is one, and returns it.
+///
+/// # Safety
+/// 1. The pages from `start` on are mapped, readable, writable, and belong to one live block alone, until [`unshare`].
+/// 2. Nobody writes to them during the call.
+pub(crate) unsafe fn share(start: *mut u8, len_bytes: usize) -> Result<Arc<OwnedFd>> {
+    let is_whole = len_bytes >= FEWEST_BYTES && len_bytes.is_multiple_of(page_bytes());
+    if cfg!(miri) || !is_whole || !start.addr().is_multiple_of(page_bytes()) {
+        let reason = format!(
+            "it has no pages of its own; arrays from 32 KiB on have, and all memory of a shared pool"
+        );
+        return Err(Error::NotShareable { reason });
+    }
+    let _alone = SHARING.get().lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = SHARED.lock().get(&start.addr()) {
+        return Ok(Arc::clone(&known.file));
+    }
+    let file = Arc::new(create(len_bytes)?);
+    let flags = libc::MAP_SHARED;
+    // SAFETY: PG3: new pages at an address of the kernel's choice.
+    let new = unsafe {
+        libc::mmap(ptr::null_mut(), len_bytes, libc::PROT_READ | libc::PROT_WRITE, flags, file.as_raw_fd(), 0)
+    };
+    if new == libc::MAP_FAILED {
+        return Err(error("mmap"));
+    }
+    // SAFETY: P2: new pages, and those of the caller (1, 2).
+    unsafe { copy_bytes(new.cast(), start, len_bytes) };
+    // SAFETY: PG2: the new pages take the place of the caller's, with the same content (1, 2).
+    unsafe { replace(start, new.cast(), len_bytes) }?;
+    insert(start, SharedPages { len_bytes, file: Arc::clone(&file), is_external: false });
+    Ok(file)
+}
+
+/// A file in memory, which keeps its length.
+fn create(len_bytes: usize) -> Result<OwnedFd> {
+    let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
+    // SAFETY: PG3: a name with a final 0.
+    let file = retry("memfd_create", || unsafe { libc::memfd_create(c"usm".as_ptr(), flags) })?;
+    // SAFETY: PG3: the file was just opened, and nobody else has it.
+    let file = unsafe { OwnedFd::from_raw_fd(file) };
+    let len = i64::try_from(len_bytes).map_err(|_| Error::SharedMemory {
+        call: "ftruncate",
+        text: format!("{len_bytes} bytes are too many"),
+    })?;
+    // SAFETY: LC1.
+    retry("ftruncate", || unsafe { libc::ftruncate(file.as_raw_fd(), len) })?;
+    // SAFETY: LC1.
+    retry("fcntl", || unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, SEALS) })?;
+    Ok(file)
+}
+
+/// Moves new pages to where others are. A failure leaves these, and frees the new ones.
+///
+/// # Safety
+/// 1. Invariant PG2: both are pages of this process, so many, that do not overlap. The new ones are the caller's alone. The others belong to one
+///    block, whose owner wants their content replaced.
+unsafe fn replace(start: *mut u8, new: *mut u8, len_bytes: usize) -> Result<()> {
+    let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+    // SAFETY: PG2. Other threads find the old pages or the new ones: the kernel holds the lock of the mappings. It looks at its limits
+    // before it takes the old pages away.
+    let moved =
+        unsafe { libc::mremap(new.cast(), len_bytes, len_bytes, flags, start.cast::<libc::c_void>()) };
+    if moved == libc::MAP_FAILED {
+        let error = error("mremap");
+        // SAFETY: PG2: the caller's own pages.
+        unsafe { libc::munmap(new.cast(), len_bytes) };
+        return Err(error);
+    }
+    Ok(())
+}
+
+/// Puts the file of another process behind pages. `can_write` says whether this process may write to them.
+///
+/// # Safety
+/// 1. The pages from `start` on are mapped, and belong to one live block alone, until [`unshare`]. Nobody uses them yet.
+pub(crate) unsafe fn map(start: *mut u8, len_bytes: usize, file: &OwnedFd, can_write: bool) -> Result<()> {
+    if !start.addr().is_multiple_of(page_bytes()) || !len_bytes.is_multiple_of(page_bytes()) {
+        let reason = "the runtime gave a block that does not begin and end at pages".to_owned();
+        return Err(Error::NotShareable { reason });
+    }
+    let file = hold(file, can_write)?;
+    check_len(&file, len_bytes)?;
+    let protection = if can_write { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_READ };
+    let flags = libc::MAP_SHARED | libc::MAP_FIXED;
+    // SAFETY: PG3: pages that nobody uses (1) get a file that is as long, and that nobody can make shorter.
+    let mapped = unsafe { libc::mmap(start.cast(), len_bytes, protection, flags, file.as_raw_fd(), 0) };
+    if mapped == libc::MAP_FAILED {
+        return Err(error("mmap"));
+    }
+    insert(start, SharedPages { len_bytes, file: Arc::new(file), is_external: true });
+    Ok(())
+}
+
+/// A file of another process, opened anew and locked: its process sees that somebody has it, until the file is closed and unmapped.
+pub(crate) fn hold(file: &OwnedFd, can_write: bool) -> Result<OwnedFd> {
+    let access = if can_write { libc::O_RDWR } else { libc::O_RDONLY };
+    let path = format!("/proc/self/fd/{}\0", file.as_raw_fd());
+    // SAFETY: PG3: a path with a final 0.
+    let own = retry("open", || unsafe { libc::open(path.as_ptr().cast(), access | libc::O_CLOEXEC) })?;
+    // SAFETY: PG3: the file was just opened, and nobody else has it.
+    let own = unsafe { OwnedFd::from_raw_fd(own) };
+    let started = Instant::now();
+    loop {
+        match lock(&own, libc::LOCK_SH) {
+            Ok(true) => return Ok(own),
+            Ok(false) if started.elapsed() < LONGEST_LOCK => std::thread::yield_now(),
+            Ok(false) => {
+                return Err(Error::SharedMemory { call: "flock", text: "another process has it".to_owned() });
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Takes the lock of a file, or changes it. False where others have one that excludes it.
+fn lock(file: &OwnedFd, operation: c_int) -> Result<bool> {
+    loop {
+        // SAFETY: LC1.
+        if unsafe { libc::flock(file.as_raw_fd(), operation | libc::LOCK_NB) } == 0 {
+            return Ok(true);
+        }
+        match io::Error::last_os_error().kind() {
+            io::ErrorKind::Interrupted => {}
+            io::ErrorKind::WouldBlock => return Ok(false),
+            _ => return Err(error("flock")),
+        }
+    }
+}
+
+/// Checks that a file has so many bytes, and keeps them.
+fn check_len(file: &OwnedFd, len_bytes: usize) -> Result<()> {
+    let invalid = |text: String| Err(Error::SharedMemory { call: "fstat", text });
+    // SAFETY: LC1.
+    let seals = retry("fcntl", || unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GET_SEALS) })?;
+    if seals & SEALS != SEALS {
+        return invalid("found a file that others can make shorter, allowed are sealed files".to_owned());
+    }
+    // A second handle of the file, since `File` closes its own.
+    let found = file.try_clone().and_then(|file| File::from(file).metadata());
+    let found = found.map_err(|error| Error::SharedMemory { call: "fstat", text: error.to_string() })?.len();
+    match u64::try_from(len_bytes) {
+        Ok(len) if len <= found => Ok(()),
+        _ => invalid(format!("found a file of {found} bytes for memory of {len_bytes} bytes")),
+    }
+}
+
+/// The file that is behind memory of another process, which has pages.
+pub(crate) fn file_of(memory: &SharedMemory) -> Result<&OwnedFd> {
+    match &memory.files[..] {
+        [file] if memory.data.is_empty() => Ok(file),
+        _ => Err(Error::NotShareable { reason: "it is not memory of a host or of a CPU".to_owned() }),
+    }
+}
+
+/// Makes pages anonymous again. Other processes keep the file that was behind them. Nothing happens to pages without a file. False where
+/// the system refuses: the pages must not be used any more then, for whatever.
+///
+/// # Safety
+/// 1. The pages belong to one live block, which nobody uses any more.
+pub(crate) unsafe fn unshare(start: *mut u8) -> bool {
+    if NUM_SHARED.load(Ordering::Relaxed) == 0 {
+        return true;
+    }
+    let Some(pages) = SHARED.lock().remove(&start.addr()) else { return true };
+    NUM_SHARED.fetch_sub(1, Ordering::Relaxed);
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED | libc::MAP_NORESERVE;
+    // SAFETY: PG1: pages that nobody uses (1).
+    let mapped = unsafe {
+        libc::mmap(start.cast(), pages.len_bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
+    };
+    mapped != libc::MAP_FAILED
+}
+
+/// Whether another process has the pages of a file that this process made.
+pub(crate) fn is_held_elsewhere(start: usize) -> bool {
+    let shared = SHARED.lock();
+    shared.get(&start).is_some_and(|pages| !pages.is_external && is_held(&pages.file))
+}
+
+/// Whether somebody [holds](hold) a file of this process.
+pub(crate) fn is_held(file: &OwnedFd) -> bool {
+    // A failure says nothing, so that the memory stays.
+    !(matches!(lock(file, libc::LOCK_EX), Ok(true)) && lock(file, libc::LOCK_UN).is_ok())
+}
+
+/// The two ends of the pipe of a fork under way, by which the child tells that it has its copies; -1 for none.
+static PIPE: [AtomicI32; 2] = [const { AtomicI32::new(-1) }; 2];
+
+/// What happens at forks from the first shared pages on.
+const HOOKS: ForkHooks = ForkHooks { before: before_fork, after: after_fork, in_child };
+
+fn before_fork() {
+    // This may be the second call for one fork.
+    drop(take_pipe());
+    let mut ends: [RawFd; 2] = [-1; 2];
+    // SAFETY: PG3: an array of two numbers.
+    if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } == 0 {
+        PIPE.iter().zip(ends).for_each(|(kept, end)| kept.store(end, Ordering::Relaxed));
+    }
+}
+
+fn take_pipe() -> Option<[OwnedFd; 2]> {
+    let ends = [0, 1].map(|end| PIPE[end].swap(-1, Ordering::Relaxed));
+    // SAFETY: PG3: `before_fork` opened both, and nobody else takes them.
+    (ends[0] >= 0).then(|| ends.map(|end| unsafe { OwnedFd::from_raw_fd(end) }))
+}
+
+/// In the parent: waits until the child has its copies. The child has no pipe any more.
+fn after_fork() {
+    let Some([read, write]) = take_pipe() else { return };
+    drop(write);
+    let started = Instant::now();
+    // The child closes its end, or ends.
+    while let Some(left) = LONGEST_COPY.checked_sub(started.elapsed()) {
+        let mut poll = libc::pollfd { fd: read.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        let left = c_int::try_from(left.as_millis()).unwrap_or(c_int::MAX);
+        // SAFETY: PG3: one entry.
+        if unsafe { libc::poll(&raw mut poll, 1, left) } != -1
+            || io::Error::last_os_error().kind() != io::ErrorKind::Interrupted
+        {
+            return;
+        }
+    }
+}
+
+/// In the child, which has one thread: makes copies of what is short enough.
+fn in_child() {
+    let pipe = take_pipe();
+    let mut shared = SHARED.lock();
+    shared.retain(|&start, pages| {
+        let len_bytes = pages.len_bytes;
+        if len_bytes > MOST_PRIVATE_BYTES {
+            return true;
+        }
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        // SAFETY: PG3: new pages at an address of the kernel's choice.
+        let new = unsafe {
+            libc::mmap(ptr::null_mut(), len_bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
+        };
+        if new == libc::MAP_FAILED {
+            return true;
+        }
+        let old = ptr::with_exposed_provenance_mut::<u8>(start);
+        // SAFETY: P2: new pages, and readable ones (PG1).
+        unsafe { copy_bytes(new.cast(), old, len_bytes) };
+        // SAFETY: PG2: new pages take the place of those of PG1, with the same content.
+        unsafe { replace(old, new.cast(), len_bytes) }.is_err()
+    });
+    drop(pipe);
+}

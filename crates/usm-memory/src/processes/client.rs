@@ -1,0 +1,76 @@
+//! The question to another process: which memory its handle stands for.
+
+use std::io::{self, Write};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+use super::SharedBuffer;
+use super::message::{Answer, PATIENCE};
+use super::reference::Reference;
+use super::server::{address, user, user_of};
+use crate::{Error, Result};
+
+/// The pause between two looks at whether the other process is there.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Asks the process of a handle for its memory, and opens it before that process may let it go.
+pub(super) fn ask<T>(reference: &Reference, open: impl FnOnce(&SharedBuffer) -> Result<T>) -> Result<T> {
+    let stale = |reason: String| Error::StaleHandle { process: reference.process, reason };
+    let shared = request(reference).map_err(|error| {
+        stale(match error.kind() {
+            io::ErrorKind::ConnectionRefused => "it has ended, or is in another network namespace".to_owned(),
+            io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => "it ended meanwhile".to_owned(),
+            _ => error.to_string(),
+        })
+    })?;
+    let (stream, answer) = shared;
+    match answer {
+        Answer::Refused(reason) => Err(stale(reason)),
+        Answer::Memory(shared) => {
+            let opened = open(&shared)?;
+            // One that is gone needs no word.
+            let _ = (&stream).write_all(&[1]);
+            Ok(opened)
+        }
+    }
+}
+
+fn request(reference: &Reference) -> io::Result<(UnixStream, Answer)> {
+    let stream = UnixStream::connect_addr(&address(reference.process, reference.nonce)?)?;
+    if user_of(&stream)? != user() {
+        return Err(io::Error::other("a process of another user answers in its place"));
+    }
+    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(LOOK))?;
+    (&stream).write_all(&reference.token)?;
+    wait(&stream, reference.process)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    let answer = Answer::receive(&stream)?;
+    Ok((stream, answer))
+}
+
+/// Waits for the first byte of the answer. A child of the process that has ended may keep its socket, at which nobody listens.
+fn wait(stream: &UnixStream, process: u32) -> io::Result<()> {
+    let started = Instant::now();
+    loop {
+        let mut first = [0];
+        match rustix::net::recv(stream, &mut first, rustix::net::RecvFlags::PEEK) {
+            Ok(_) => return Ok(()),
+            Err(error) if error == rustix::io::Errno::INTR => {}
+            Err(error) if error == rustix::io::Errno::AGAIN => {
+                if !exists(process) {
+                    return Err(io::ErrorKind::UnexpectedEof.into());
+                }
+                if started.elapsed() > PATIENCE {
+                    let reason = format!("it did not answer in {} seconds", PATIENCE.as_secs());
+                    return Err(io::Error::new(io::ErrorKind::TimedOut, reason));
+                }
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+fn exists(process: u32) -> bool {
+    std::path::Path::new(&format!("/proc/{process}")).exists()
+}

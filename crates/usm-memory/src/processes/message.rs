@@ -1,0 +1,168 @@
+//! What processes say to each other: a question of fixed length, and an answer with the files of the memory.
+
+use std::io::{self, IoSlice, IoSliceMut, Read, Write};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
+    SendFlags, recvmsg, sendmsg,
+};
+use usm_core::{DeviceLocation, SharedMemory, UsmKind};
+
+use super::SharedBuffer;
+
+/// How long one side waits for the other one to go on.
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Bytes of a token: nobody guesses it.
+pub(super) const TOKEN_BYTES: usize = 16;
+pub(super) type Token = [u8; TOKEN_BYTES];
+
+/// Most files of one memory.
+const MAX_FILES: usize = 4;
+/// Longest text or data in an answer.
+const MAX_BYTES: u64 = 1 << 16;
+
+/// What the asked process answers.
+#[derive(Debug)]
+pub(super) enum Answer {
+    Memory(SharedBuffer),
+    Refused(String),
+}
+
+fn invalid(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("the answer is malformed: {what}"))
+}
+
+/// Writes numbers, and bytes after their length.
+#[derive(Default)]
+struct Writer(Vec<u8>);
+
+impl Writer {
+    fn number(&mut self, number: usize) {
+        self.0.extend((number as u64).to_le_bytes());
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.number(bytes.len());
+        self.0.extend(bytes);
+    }
+}
+
+struct Reader<'a>(&'a [u8]);
+
+impl Reader<'_> {
+    fn number(&mut self) -> io::Result<usize> {
+        let (first, rest) = self.0.split_first_chunk().ok_or_else(|| invalid("it is too short"))?;
+        self.0 = rest;
+        usize::try_from(u64::from_le_bytes(*first)).map_err(|_| invalid("a number is too large"))
+    }
+
+    fn bytes(&mut self) -> io::Result<Vec<u8>> {
+        let len = self.number()?;
+        let (bytes, rest) = self.0.split_at_checked(len).ok_or_else(|| invalid("it is too short"))?;
+        self.0 = rest;
+        Ok(bytes.to_vec())
+    }
+
+    fn text(&mut self) -> io::Result<String> {
+        String::from_utf8(self.bytes()?).map_err(|_| invalid("a text is not UTF-8"))
+    }
+}
+
+impl Answer {
+    pub(super) fn send(&self, to: &UnixStream) -> io::Result<()> {
+        let mut body = Writer::default();
+        let files: &[Arc<OwnedFd>] = match self {
+            Self::Refused(reason) => {
+                body.number(0);
+                body.bytes(reason.as_bytes());
+                &[]
+            }
+            Self::Memory(shared) => {
+                let SharedBuffer { memory, offset_bytes, len_bytes, is_writable, location } = shared;
+                body.number(1);
+                body.bytes(memory.kind.as_str().as_bytes());
+                for number in [memory.address, memory.len_bytes, *offset_bytes, *len_bytes] {
+                    body.number(number);
+                }
+                body.number(usize::from(*is_writable));
+                body.bytes(&memory.data);
+                body.bytes(location.root.as_bytes());
+                body.bytes(location.pci_address.as_deref().unwrap_or("").as_bytes());
+                &memory.files
+            }
+        };
+        let mut head = Writer::default();
+        head.number(body.0.len());
+        head.number(files.len());
+        send_with_files(to, &head.0, files)?;
+        (&*to).write_all(&body.0)
+    }
+
+    pub(super) fn receive(from: &UnixStream) -> io::Result<Self> {
+        let (head, files) = receive_with_files::<16>(from)?;
+        let mut head = Reader(&head);
+        let (len, num_files) = (head.number()?, head.number()?);
+        if len as u64 > MAX_BYTES || num_files != files.len() {
+            return Err(invalid("found another number of bytes or files than it says"));
+        }
+        let mut body = vec![0; len];
+        (&*from).read_exact(&mut body)?;
+        let mut body = Reader(&body);
+        match body.number()? {
+            0 => Ok(Self::Refused(body.text()?)),
+            1 => {
+                let kind: UsmKind = body.text()?.parse().map_err(|_| invalid("the kind is unknown"))?;
+                let [address, block_bytes, offset_bytes, len_bytes] =
+                    [body.number()?, body.number()?, body.number()?, body.number()?];
+                let is_writable = body.number()? != 0;
+                let (data, root, pci_address) = (body.bytes()?, body.text()?, body.text()?);
+                let files = files.into_iter().map(Arc::new).collect();
+                let memory = SharedMemory::new(kind, address, block_bytes, data, files);
+                let pci_address = Some(pci_address).filter(|text| !text.is_empty());
+                let location = DeviceLocation { root, pci_address, parts: Vec::new() };
+                Ok(Self::Memory(SharedBuffer { memory, offset_bytes, len_bytes, is_writable, location }))
+            }
+            _ => Err(invalid("its kind is unknown")),
+        }
+    }
+}
+
+fn send_with_files(to: &UnixStream, bytes: &[u8], files: &[Arc<OwnedFd>]) -> io::Result<()> {
+    let files: Vec<_> = files.iter().map(AsFd::as_fd).collect();
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FILES))];
+    let mut ancillary = SendAncillaryBuffer::new(&mut space);
+    if !files.is_empty() && !ancillary.push(SendAncillaryMessage::ScmRights(&files)) {
+        return Err(io::Error::other("memory with too many files"));
+    }
+    let sent = rustix::io::retry_on_intr(|| {
+        sendmsg(to, &[IoSlice::new(bytes)], &mut ancillary, SendFlags::NOSIGNAL)
+    })?;
+    // The files went with the first bytes.
+    (&*to).write_all(&bytes[sent..])
+}
+
+fn receive_with_files<const N: usize>(from: &UnixStream) -> io::Result<([u8; N], Vec<OwnedFd>)> {
+    let mut bytes = [0; N];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FILES))];
+    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+    let received = rustix::io::retry_on_intr(|| {
+        recvmsg(from, &mut [IoSliceMut::new(&mut bytes)], &mut ancillary, RecvFlags::CMSG_CLOEXEC)
+    })?;
+    let mut files = Vec::new();
+    for message in ancillary.drain() {
+        if let RecvAncillaryMessage::ScmRights(received) = message {
+            files.extend(received);
+        }
+    }
+    if received.bytes == 0 {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    (&*from).read_exact(&mut bytes[received.bytes..])?;
+    Ok((bytes, files))
+}

@@ -1,0 +1,31 @@
+//! Memory that several processes of a user have: the same bytes, without a copy.
+//!
+//! [`UsmBuffer::share`] gives what another process opens with [`UsmBuffer::open_shared`]. The files in it cross by a Unix socket. Programs
+//! that have no socket between them use handles: bytes that stand for the memory and cross in whatever way. [`Handle::new`] keeps
+//! the memory until the handle drops, and [`open`] asks the process of the handle for it.
+//!
+//! The kernel counts the processes that have the memory. It is freed after the last of them, whoever that is and however it ends. No messages
+//! keep it, and no file with a name. A process that waits in `open` for another one gives up when that one has ended, and after ten
+//! seconds.
+//!
+//! Nothing orders the accesses of several processes, and guards know those of their own process alone. Whoever shares memory tells the
+//! other process when it may read it: by the message with the handle, by a lock, by the end of a task.
+//!
+//! | file | job |
+//! |---|---|
+//! | `share.rs` | memory of a buffer for another process, and back; memory that is open once |
+//! | `handle.rs` | handles: bytes that stand for memory, as long as somebody keeps them |
+//! | `reference.rs` | what the bytes of a handle say |
+//! | `server.rs` | the thread that answers other processes |
+//! | `client.rs` | the question to another process |
+//! | `message.rs` | what they say to each other, with the files |
+
+mod client;
+mod handle;
+mod message;
+mod reference;
+mod server;
+mod share;
+
+pub use self::handle::{Handle, bytes_for_one, open, pending_handles, release_handles};
+pub use self::share::{SharedBuffer, held_for_others, opened};

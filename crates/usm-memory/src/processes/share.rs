@@ -1,0 +1,175 @@
+//! Memory of a buffer in the form in which another process opens it, and back.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::os::unix::fs::MetadataExt;
+use std::sync::{Arc, Weak};
+
+use usm_core::fork::ForkMutex;
+use usm_core::{DeviceLocation, Queue, Runtime, SharedMemory, UsmKind};
+
+use crate::buffer::{self, Opened};
+use crate::{Error, Result, UsmBuffer};
+
+/// A range of memory that another process of this user can open: [`UsmBuffer::share`] gives it, [`UsmBuffer::open_shared`] takes it.
+#[derive(Clone, Debug)]
+pub struct SharedBuffer {
+    /// The memory that others open, of which the buffer is a part.
+    pub memory: SharedMemory,
+    /// Where the buffer starts in it.
+    pub offset_bytes: usize,
+    /// Length of the buffer.
+    pub len_bytes: usize,
+    /// Whether others may write to it.
+    pub is_writable: bool,
+    /// The device.
+    pub location: DeviceLocation,
+}
+
+impl UsmBuffer {
+    /// The memory of the buffer in the form in which another process opens it: the same bytes, not a copy. The operations under way that
+    /// write to it are waited for.
+    ///
+    /// On the host and on CPUs this needs memory with pages of its own: buffers of a pool from 32 KiB on, allocations of the runtime from 8 KiB
+    /// on, and all memory of a [`ShareableResource`](crate::resource::ShareableResource). The first share moves the content into
+    /// other pages, at the same address. Code that this library does not know, such as another library with a view of the memory, must not
+    /// write to it meanwhile.
+    ///
+    /// ```
+    /// use usm_memory::UsmBuffer;
+    /// use usm_memory::usm_core::{Runtime, UsmKind};
+    ///
+    /// let runtime = Runtime::global();
+    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let buffer = UsmBuffer::allocate(&queue, UsmKind::Device, 1 << 20)?;
+    /// buffer.fill(&[7])?;
+    /// let shared = buffer.share()?;
+    /// // In another process, to which a Unix socket takes the files:
+    /// let same = UsmBuffer::open_shared(&queue, &shared)?;
+    /// buffer.fill(&[8])?;
+    /// let mut bytes = [0; 4];
+    /// same.copy_to_host(&mut bytes, 0)?;
+    /// assert_eq!(bytes, [8; 4]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Core`] with [`NotShareable`](usm_core::Error::NotShareable) or [`SharedMemory`](usm_core::Error::SharedMemory), and with the
+    /// errors of the operations; [`Error::BorrowConflict`] while somebody has a view to write to the memory.
+    pub fn share(&self) -> Result<SharedBuffer> {
+        buffer::sweep();
+        let location = self.memory_device().location()?;
+        let whole = self.all_of_block();
+        // Those who write through this library wait, or exclude this.
+        let access = whole.read_access(0..whole.len_bytes())?;
+        // SAFETY: promise 1 of `Block::share`: nobody writes as long as the access lives; of other code this is said above.
+        let (memory, offset_bytes) = unsafe { self.block().share() }?;
+        drop(access);
+        Ok(SharedBuffer {
+            memory,
+            offset_bytes: offset_bytes + (self.address() - whole.address()),
+            len_bytes: self.len_bytes(),
+            is_writable: self.is_writable(),
+            location,
+        })
+    }
+
+    /// The memory of another process, for the context and the device of a queue. Memory that this process has open is opened once.
+    ///
+    /// # Errors
+    /// [`Error::OutOfBounds`] for a range beyond the memory; [`Error::Core`] with
+    /// [`NotShareable`](usm_core::Error::NotShareable), [`SharedMemory`](usm_core::Error::SharedMemory) and
+    /// [`OutOfMemory`](usm_core::Error::OutOfMemory).
+    pub fn open_shared(queue: &Queue, shared: &SharedBuffer) -> Result<Self> {
+        buffer::sweep();
+        let (offset_bytes, len_bytes) = (shared.offset_bytes, shared.len_bytes);
+        let buffer_bytes = shared.memory.len_bytes;
+        if offset_bytes.checked_add(len_bytes).is_none_or(|end| end > buffer_bytes) {
+            return Err(Error::OutOfBounds { offset_bytes, len_bytes, buffer_bytes });
+        }
+        let opened = open_once(queue, &shared.memory, shared.is_writable)?;
+        let address = opened.memory.address() + offset_bytes;
+        // SAFETY: promises 1 and 2 of `borrow`: the memory stays as long as `opened`, and is one allocation. Promise 3: processes that share
+        // memory order their accesses, as the module says.
+        unsafe { Self::borrow(queue, address, len_bytes, shared.is_writable, opened) }
+    }
+}
+
+impl SharedBuffer {
+    /// The default queue of the device here that the memory is of.
+    ///
+    /// # Errors
+    /// [`Error::Core`] when the device is not here.
+    pub fn queue(&self) -> Result<Queue> {
+        let runtime = Runtime::global();
+        Ok(runtime.default_queue(&runtime.device_at(&self.location)?)?)
+    }
+}
+
+/// What says that memory is the same: the device and number of its first file, and what the runtime knows it by.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Identity {
+    file: Option<(u64, u64)>,
+    data: Vec<u8>,
+    kind: UsmKind,
+    is_writable: bool,
+}
+
+impl Identity {
+    fn of(memory: &SharedMemory, is_writable: bool) -> Result<Self> {
+        let file = memory.files.first().map(|file| {
+            let known = file.try_clone().and_then(|file| File::from(file).metadata());
+            known.map(|known| (known.dev(), known.ino()))
+        });
+        let file = file
+            .transpose()
+            .map_err(|error| usm_core::Error::SharedMemory { call: "fstat", text: error.to_string() })?;
+        Ok(Self { file, data: memory.data.clone(), kind: memory.kind, is_writable })
+    }
+}
+
+type OpenedMemory = HashMap<Identity, Vec<Weak<Opened>>>;
+
+static OPENED: ForkMutex<Option<OpenedMemory>> = ForkMutex::new(None);
+
+fn open_once(queue: &Queue, memory: &SharedMemory, is_writable: bool) -> Result<Arc<Opened>> {
+    let identity = Identity::of(memory, is_writable)?;
+    if let Some(known) = find(&identity, queue) {
+        return Ok(known);
+    }
+    let new = Arc::new(Opened { memory: queue.open_shared(memory, is_writable)? });
+    // Another thread may have been as quick. Both are right.
+    let mut opened = OPENED.lock();
+    let opened = opened.get_or_insert_default();
+    opened.retain(|_, known| {
+        known.retain(|known| known.strong_count() > 0);
+        !known.is_empty()
+    });
+    opened.entry(identity).or_default().push(Arc::downgrade(&new));
+    Ok(new)
+}
+
+fn find(identity: &Identity, queue: &Queue) -> Option<Arc<Opened>> {
+    // Dropped without the lock.
+    let known: Vec<_> = {
+        let opened = OPENED.lock();
+        opened.as_ref()?.get(identity)?.iter().filter_map(Weak::upgrade).collect()
+    };
+    known.into_iter().find(|known| known.memory.context() == queue.context())
+}
+
+/// The number of memories of other processes that this process has open.
+#[must_use]
+pub fn opened() -> usize {
+    let opened = OPENED.lock();
+    let counts = opened.iter().flat_map(HashMap::values).flatten();
+    counts.filter(|known| known.strong_count() > 0).count()
+}
+
+/// The number of allocations and slots that this process has freed, and that wait for other processes to close them. What they have
+/// closed goes first.
+#[must_use]
+pub fn held_for_others() -> usize {
+    buffer::sweep();
+    buffer::held_count()
+}

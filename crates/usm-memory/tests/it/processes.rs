@@ -1,0 +1,228 @@
+//! Memory that several processes have. Forked children are the other processes.
+#![allow(clippy::unwrap_used)]
+
+use std::sync::Arc;
+
+use usm_core::testing::forks::one;
+use usm_core::testing::{host_queue, queues};
+use usm_core::{BackendId, Queue, UsmKind};
+use usm_memory::processes::{self, Handle};
+use usm_memory::resource::{DirectResource, PoolOptions, PoolResource, ShareableResource};
+use usm_memory::{Error, MemoryResource, UsmBuffer};
+
+fn queues_with_pages() -> impl Iterator<Item = Queue> {
+    queues().into_iter().filter(|queue| queue.device().backend_id() != BackendId::Cuda)
+}
+
+fn bytes(buffer: &UsmBuffer) -> Vec<u8> {
+    let mut bytes = vec![0; buffer.len_bytes()];
+    buffer.copy_to_host(&mut bytes, 0).unwrap();
+    bytes
+}
+
+fn pool(upstream: Arc<dyn MemoryResource>) -> PoolResource {
+    PoolResource::new(upstream, PoolOptions::new())
+}
+
+#[test]
+fn parts_of_one_allocation_are_open_once() {
+    for queue in queues_with_pages() {
+        for kind in UsmKind::ALL {
+            let buffer = UsmBuffer::allocate(&queue, kind, 100_000).unwrap();
+            buffer.copy_from_host(&(0..100_000).map(|i| (i % 251) as u8).collect::<Vec<_>>(), 0).unwrap();
+            let (first, second) = buffer.split_at(40_000).unwrap();
+            let before = processes::opened();
+            let opened =
+                [&first, &second].map(|part| UsmBuffer::open_shared(&queue, &part.share().unwrap()).unwrap());
+            assert!(processes::opened() > before);
+            assert_eq!(opened[1].address() - opened[0].address(), 40_000, "{queue:?} {kind}");
+            assert_eq!((bytes(&opened[0]), bytes(&opened[1])), (bytes(&first), bytes(&second)));
+            second.fill(&[9]).unwrap();
+            assert_eq!(bytes(&opened[1])[59_999], 9);
+            opened[0].fill(&[8]).unwrap();
+            assert_eq!(bytes(&buffer)[39_999..40_001], [8, 9]);
+        }
+    }
+}
+
+#[test]
+fn read_only_memory_is_read_only_elsewhere() {
+    let queue = host_queue();
+    for kind in UsmKind::ALL {
+        let buffer = UsmBuffer::allocate(&queue, kind, 1 << 16).unwrap();
+        buffer.fill(&[5]).unwrap();
+        let opened = UsmBuffer::open_shared(&queue, &buffer.read_only().share().unwrap()).unwrap();
+        assert!(!opened.is_writable());
+        assert!(matches!(opened.fill(&[1]), Err(Error::ReadOnly)));
+        assert_eq!(bytes(&opened)[0], 5);
+    }
+}
+
+#[test]
+fn small_memory_is_shared_from_a_shareable_pool() {
+    for queue in queues_with_pages() {
+        let shareable = pool(Arc::new(ShareableResource));
+        for kind in UsmKind::ALL {
+            let few: Vec<_> =
+                (0..40).map(|_| UsmBuffer::allocate_in(&shareable, &queue, kind, 100).unwrap()).collect();
+            few.iter().zip(0_u8..).for_each(|(buffer, value)| buffer.fill(&[value]).unwrap());
+            let opened: Vec<_> = few
+                .iter()
+                .map(|buffer| UsmBuffer::open_shared(&queue, &buffer.share().unwrap()).unwrap())
+                .collect();
+            assert!(opened.iter().zip(0_u8..).all(|(buffer, value)| bytes(buffer) == [value; 100]));
+            opened[7].fill(&[77]).unwrap();
+            assert_eq!((bytes(&few[7])[0], bytes(&few[8])[0]), (77, 8));
+            // Freed here, but not there: nobody gets the slots.
+            let addresses: Vec<_> = few.iter().map(UsmBuffer::address).collect();
+            drop(few);
+            let others: Vec<_> =
+                (0..40).map(|_| UsmBuffer::allocate_in(&shareable, &queue, kind, 100).unwrap()).collect();
+            others.iter().for_each(|buffer| buffer.fill(&[255]).unwrap());
+            assert!(others.iter().all(|buffer| !addresses.contains(&buffer.address())), "{queue:?} {kind}");
+            assert!(
+                opened
+                    .iter()
+                    .zip(0_u8..)
+                    .all(|(buffer, value)| { bytes(buffer) == [if value == 7 { 77 } else { value }; 100] })
+            );
+            assert_eq!(processes::held_for_others(), 40);
+            drop(opened);
+            assert_eq!(processes::held_for_others(), 0);
+        }
+        let direct = UsmBuffer::allocate_in(&ShareableResource, &queue, UsmKind::Shared, 10).unwrap();
+        assert_eq!(direct.share().unwrap().len_bytes, 10);
+    }
+    let refused = UsmBuffer::allocate_in(&pool(Arc::new(DirectResource)), &host_queue(), UsmKind::Host, 100);
+    let refused = refused.unwrap().share().unwrap_err().to_string();
+    assert!(refused.contains("it has no pages of its own; arrays from 32 KiB on have"), "{refused}");
+}
+
+#[test]
+fn pools_use_shared_slots_again() {
+    for queue in queues_with_pages() {
+        for kind in UsmKind::ALL {
+            let pool = pool(Arc::new(DirectResource));
+            for step in 0..50_u8 {
+                let buffer = UsmBuffer::allocate_in(&pool, &queue, kind, 50_000).unwrap();
+                buffer.fill(&[step]).unwrap();
+                let opened = UsmBuffer::open_shared(&queue, &buffer.share().unwrap()).unwrap();
+                drop(buffer);
+                let other = UsmBuffer::allocate_in(&pool, &queue, kind, 50_000).unwrap();
+                other.fill(&[99]).unwrap();
+                assert_eq!(bytes(&opened)[49_999], step, "{queue:?} {kind}");
+            }
+            assert_eq!(
+                pool.statistics().slab_bytes,
+                1_032_192 / 53_248 * 53_248,
+                "one slab, {queue:?} {kind}"
+            );
+        }
+    }
+}
+
+#[test]
+fn another_process_opens_a_handle() {
+    let queue = host_queue();
+    for kind in UsmKind::ALL {
+        let buffer = UsmBuffer::allocate(&queue, kind, 5 << 20).unwrap();
+        buffer.fill(&[1]).unwrap();
+        let (handle, once) = (Handle::new(&buffer).unwrap(), processes::bytes_for_one(&buffer).unwrap());
+        let pending = processes::pending_handles();
+        let child = || {
+            let opened = processes::open(&handle.bytes(), None).unwrap();
+            let same = processes::open(&handle.bytes(), Some(&host_queue())).unwrap();
+            let last = processes::open(&once, None).unwrap();
+            let again = processes::open(&once, None).unwrap_err().to_string();
+            last.sub_buffer(0, 3).unwrap().fill(&[2]).unwrap();
+            opened.kind() == kind
+                && (same.address(), last.address()) == (opened.address(), opened.address())
+                && bytes(&opened)[..4] == [2, 2, 2, 1]
+                && again.contains("the memory is not on offer any more")
+        };
+        one(&child).unwrap();
+        assert_eq!(bytes(&buffer)[..4], [2, 2, 2, 1], "{kind}");
+        assert_eq!(processes::pending_handles(), pending - 1);
+        let stale = handle.bytes();
+        drop(handle);
+        one(&|| matches!(processes::open(&stale, None), Err(Error::StaleHandle { .. }))).unwrap();
+        assert!(matches!(processes::open(&stale, None), Err(Error::StaleHandle { .. })));
+    }
+}
+
+#[test]
+fn memory_outlives_the_process_that_made_it() {
+    use std::io::{Read, Write};
+    let (read, write) = std::io::pipe().unwrap();
+    let (is_open, opened) = std::io::pipe().unwrap();
+    // The child has the stack of this thread alone.
+    let maker = || {
+        let buffer = UsmBuffer::allocate(&host_queue(), UsmKind::Shared, 1 << 20).unwrap();
+        buffer.fill(&[42]).unwrap();
+        let handle = Handle::new(&buffer).unwrap();
+        (&write).write_all(&handle.bytes()).unwrap();
+        (&is_open).read_exact(&mut [0]).is_ok()
+    };
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            let mut handle = [0; 40];
+            (&read).read_exact(&mut handle).unwrap();
+            let buffer = processes::open(&handle, None).unwrap();
+            (&opened).write_all(&[1]).unwrap();
+            (buffer, handle)
+        });
+        one(&maker).unwrap();
+        let (buffer, handle) = reader.join().unwrap();
+        assert_eq!(bytes(&buffer), vec![42; 1 << 20], "its maker has ended");
+        let started = std::time::Instant::now();
+        let stale = processes::open(&handle, None).unwrap_err().to_string();
+        assert!(stale.contains("the process must keep the handle"), "{stale}");
+        assert!(started.elapsed().as_secs() < 5);
+    });
+}
+
+#[test]
+fn what_is_no_handle_is_refused() {
+    let queue = host_queue();
+    let buffer = UsmBuffer::allocate(&queue, UsmKind::Shared, 1 << 16).unwrap();
+    let handle = Handle::new(&buffer).unwrap();
+    let refused = |bytes: &[u8]| processes::open(bytes, Some(&queue)).unwrap_err();
+    let good = handle.bytes();
+    let changed = |index: usize| {
+        let mut bytes = good;
+        bytes[index] ^= 1;
+        bytes
+    };
+    assert!(refused(&[]).to_string().contains("found 0 bytes, allowed are 40 bytes"));
+    assert!(refused(&good[..39]).to_string().contains("found 39 bytes"));
+    assert!(refused(&changed(0)).to_string().contains("found bytes that are no handle"));
+    assert!(refused(&changed(8)).to_string().contains("found version 0"));
+    // Another process, another address, another token.
+    for index in [12, 16, 24, 39] {
+        assert!(matches!(refused(&changed(index)), Error::StaleHandle { .. }), "{index}");
+        one(&|| matches!(refused(&changed(index)), Error::StaleHandle { .. })).unwrap();
+    }
+}
+
+#[test]
+fn a_range_beyond_the_memory_is_refused() {
+    let queue = host_queue();
+    let buffer = UsmBuffer::allocate(&queue, UsmKind::Shared, 1 << 16).unwrap();
+    let mut shared = buffer.share().unwrap();
+    shared.offset_bytes = 1;
+    assert!(matches!(UsmBuffer::open_shared(&queue, &shared), Err(Error::OutOfBounds { .. })));
+    shared.offset_bytes = usize::MAX;
+    assert!(matches!(UsmBuffer::open_shared(&queue, &shared), Err(Error::OutOfBounds { .. })));
+}
+
+#[test]
+fn a_view_that_writes_excludes_the_first_share() {
+    let queue = host_queue();
+    let buffer = UsmBuffer::allocate(&queue, UsmKind::Shared, 1 << 16).unwrap();
+    let view = buffer.write_range(0..1).unwrap();
+    assert!(matches!(buffer.share(), Err(Error::BorrowConflict { .. })));
+    drop(view);
+    let view = buffer.read_range(0..1).unwrap();
+    buffer.share().unwrap();
+    drop(view);
+}
