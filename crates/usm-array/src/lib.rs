@@ -85,7 +85,7 @@ mod view;
 mod work;
 
 pub use array::{
-    ArrayOrScalar, BufferSource, Peer, UsmArray, UsmArrayBuilder, coerced_kind, cuda_syclobj,
+    ArrayHandle, ArrayOrScalar, BufferSource, Peer, UsmArray, UsmArrayBuilder, coerced_kind, cuda_syclobj,
     execution_queue, queue_of_cuda_syclobj,
 };
 pub use copy::{Conversion, CopyMode};

@@ -336,8 +336,8 @@ impl<T> fmt::Debug for PerProcess<T> {
     }
 }
 
-/// The hooks of both layers.
-type Hooks = [Option<ForkHooks>; 2];
+/// The hooks of all layers.
+type Hooks = [Option<ForkHooks>; 3];
 
 /// Functions of a layer above for a fork. The forking thread calls them.
 #[derive(Clone, Copy, Debug)]
@@ -350,8 +350,8 @@ pub struct ForkHooks {
     pub in_child: fn(),
 }
 
-/// Those of pages that other processes map, and those of the crate above.
-static HOOKS: [ForkOnce<ForkHooks>; 2] = [const { ForkOnce::new() }; 2];
+/// Those of pages that other processes map, those of the crate above, and those of its sockets.
+static HOOKS: [ForkOnce<ForkHooks>; 3] = [const { ForkOnce::new() }; 3];
 
 fn hooks() -> Hooks {
     HOOKS.each_ref().map(|hooks| hooks.get().copied())
@@ -365,6 +365,11 @@ pub(crate) fn set_hooks_of_pages(hooks: ForkHooks) -> bool {
 /// Calls these functions at each fork from now on. The first call in a process counts; later calls return `false`.
 pub fn set_fork_hooks(hooks: ForkHooks) -> bool {
     HOOKS[1].set(hooks)
+}
+
+/// As [`set_fork_hooks`], for sockets at which other processes ask.
+pub fn set_hooks_of_sockets(hooks: ForkHooks) -> bool {
+    HOOKS[2].set(hooks)
 }
 
 /// The number of the process whose thread registers the handlers.

@@ -150,6 +150,7 @@ impl ToPyErr for usm_core::Error {
             E::Asynchronous { .. }
             | E::Backend { .. }
             | E::StreamCapture { .. }
+            | E::SharedMemory { .. }
             | E::Forked
             | E::ForkedRuntime
             | E::ProcessEnding => UsmError::new_err(text),
@@ -171,6 +172,7 @@ impl ToPyErr for usm_memory::Error {
             E::BorrowConflict { .. } => PyBufferError::new_err(self.to_string()),
             E::NotHostAccessible { .. } => PyTypeError::new_err(DEVICE_HINT),
             E::OutOfHostMemory { .. } => PyMemoryError::new_err(self.to_string()),
+            E::StaleHandle { .. } | E::Server { .. } => UsmError::new_err(self.to_string()),
             _ => PyValueError::new_err(self.to_string()),
         }
     }

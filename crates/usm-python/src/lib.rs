@@ -49,6 +49,7 @@ mod held;
 mod imported;
 mod interface;
 mod interrupt;
+mod ipc;
 mod join;
 mod memory;
 mod module;

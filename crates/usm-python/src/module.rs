@@ -39,6 +39,8 @@ pub mod _usm {
     #[pymodule_export]
     use crate::functions::{backends, get_num_threads, live_allocations, set_num_threads};
     #[pymodule_export]
+    use crate::ipc::{IpcHandle, bytes_for_one, export, keep, legacy, open, pending, release_pending};
+    #[pymodule_export]
     use crate::memory::{
         LiveMemory, MemoryPool, MemorySnapshot, MemoryUSMDevice, MemoryUSMHost, MemoryUSMShared,
         as_usm_memory, current_pool, default_pool_stats, from_pickle, memory_stats, take_snapshot,

@@ -11,6 +11,7 @@
 //! | `exchange.rs` | from and to the interface |
 //! | `syclobj.rs` | the entry `syclobj` of CUDA memory |
 //! | `publish.rs` | memory for the next operation of another library |
+//! | `processes.rs` | arrays of several processes |
 //! | `import.rs` | external memory, after a look-up in the runtime |
 
 mod builder;
@@ -20,6 +21,7 @@ mod import;
 mod inspect;
 mod kernel;
 mod operand;
+mod processes;
 mod publish;
 mod syclobj;
 mod views;
@@ -28,6 +30,7 @@ pub use builder::{BufferSource, UsmArrayBuilder};
 pub(crate) use construct::check_bounds;
 pub(crate) use import::cuda_device_of;
 pub use operand::{ArrayOrScalar, coerced_kind, execution_queue};
+pub use processes::ArrayHandle;
 pub use publish::Peer;
 pub use syclobj::{cuda_syclobj, queue_of_cuda_syclobj};
 use usm_memory::UsmBuffer;

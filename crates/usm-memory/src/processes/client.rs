@@ -10,20 +10,30 @@ use super::reference::Reference;
 use super::server::{address, user, user_of};
 use crate::{Error, Result};
 
-/// The pause between two looks at whether the other process is there.
+/// So often the question is asked again.
+const RETRIES: u32 = 3;
+
+/// The pause between two looks at the clock.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Asks the process of a handle for its memory, and opens it before that process may let it go.
 pub(super) fn ask<T>(reference: &Reference, open: impl FnOnce(&SharedBuffer) -> Result<T>) -> Result<T> {
     let stale = |reason: String| Error::StaleHandle { process: reference.process, reason };
-    let shared = request(reference).map_err(|error| {
+    let mut asked = request(reference);
+    for _ in 0..RETRIES {
+        // It ended between the question and the answer, and another process may answer for it.
+        if !asked.as_ref().is_err_and(|error| is_end(error.kind())) {
+            break;
+        }
+        asked = request(reference);
+    }
+    let (stream, answer) = asked.map_err(|error| {
         stale(match error.kind() {
             io::ErrorKind::ConnectionRefused => "it has ended, or is in another network namespace".to_owned(),
-            io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => "it ended meanwhile".to_owned(),
+            kind if is_end(kind) => "it ended meanwhile".to_owned(),
             _ => error.to_string(),
         })
     })?;
-    let (stream, answer) = shared;
     match answer {
         Answer::Refused(reason) => Err(stale(reason)),
         Answer::Memory(shared) => {
@@ -35,6 +45,11 @@ pub(super) fn ask<T>(reference: &Reference, open: impl FnOnce(&SharedBuffer) -> 
     }
 }
 
+fn is_end(kind: io::ErrorKind) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
+    matches!(kind, UnexpectedEof | ConnectionReset | BrokenPipe)
+}
+
 fn request(reference: &Reference) -> io::Result<(UnixStream, Answer)> {
     let stream = UnixStream::connect_addr(&address(reference.process, reference.nonce)?)?;
     if user_of(&stream)? != user() {
@@ -43,24 +58,22 @@ fn request(reference: &Reference) -> io::Result<(UnixStream, Answer)> {
     stream.set_write_timeout(Some(PATIENCE))?;
     stream.set_read_timeout(Some(LOOK))?;
     (&stream).write_all(&reference.token)?;
-    wait(&stream, reference.process)?;
+    wait(&stream)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     let answer = Answer::receive(&stream)?;
     Ok((stream, answer))
 }
 
-/// Waits for the first byte of the answer. A child of the process that has ended may keep its socket, at which nobody listens.
-fn wait(stream: &UnixStream, process: u32) -> io::Result<()> {
+/// Waits for the first byte of the answer.
+fn wait(stream: &UnixStream) -> io::Result<()> {
     let started = Instant::now();
     loop {
         let mut first = [0];
         match rustix::net::recv(stream, &mut first, rustix::net::RecvFlags::PEEK) {
-            Ok(_) => return Ok(()),
+            Ok(received) if received.1 > 0 => return Ok(()),
+            Ok(_) => return Err(io::ErrorKind::UnexpectedEof.into()),
             Err(error) if error == rustix::io::Errno::INTR => {}
             Err(error) if error == rustix::io::Errno::AGAIN => {
-                if !exists(process) {
-                    return Err(io::ErrorKind::UnexpectedEof.into());
-                }
                 if started.elapsed() > PATIENCE {
                     let reason = format!("it did not answer in {} seconds", PATIENCE.as_secs());
                     return Err(io::Error::new(io::ErrorKind::TimedOut, reason));
@@ -69,8 +82,4 @@ fn wait(stream: &UnixStream, process: u32) -> io::Result<()> {
             Err(error) => return Err(error.into()),
         }
     }
-}
-
-fn exists(process: u32) -> bool {
-    std::path::Path::new(&format!("/proc/{process}")).exists()
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use usm_core::Queue;
+use usm_core::{Device, Queue, Runtime};
 
 use super::reference::{LEN_BYTES, Reference};
 use super::{SharedBuffer, client, server};
@@ -71,27 +71,28 @@ pub fn bytes_for_one(buffer: &UsmBuffer) -> Result<[u8; LEN_BYTES]> {
 /// queue of the device. Waits for the process of the handle.
 ///
 /// # Errors
-/// [`Error::InvalidHandle`](crate::Error::InvalidHandle) for other bytes; [`Error::StaleHandle`](crate::Error::StaleHandle) when the memory, or its process, has gone; those of
-/// [`UsmBuffer::open_shared`].
+/// [`Error::InvalidHandle`](crate::Error::InvalidHandle) for other bytes; [`Error::StaleHandle`](crate::Error::StaleHandle) when the
+/// memory, or its process, has gone; those of [`UsmBuffer::open_shared`].
 pub fn open(bytes: &[u8], queue: Option<&Queue>) -> Result<UsmBuffer> {
+    open_on(bytes, |device| match queue {
+        Some(queue) => Ok(queue.clone()),
+        None => Ok(Runtime::global().default_queue(device)?),
+    })
+}
+
+/// As [`open`], on the queue that `queue_of` gives for the device of the memory.
+///
+/// # Errors
+/// As [`open`], and those of `queue_of`.
+pub fn open_on(bytes: &[u8], queue_of: impl FnOnce(&Device) -> Result<Queue>) -> Result<UsmBuffer> {
     let reference = Reference::from_bytes(bytes)?;
     if let Some(own) = server::own(&reference) {
         let buffer = own?;
-        return match queue {
-            Some(queue) => buffer.on_queue(queue),
-            None => Ok(buffer),
-        };
+        return buffer.on_queue(&queue_of(buffer.device())?);
     }
     client::ask(&reference, |shared: &SharedBuffer| {
-        let default;
-        let queue = match queue {
-            Some(queue) => queue,
-            None => {
-                default = shared.queue()?;
-                &default
-            }
-        };
-        UsmBuffer::open_shared(queue, shared)
+        let device = Runtime::global().device_at(&shared.location)?;
+        UsmBuffer::open_shared(&queue_of(&device)?, shared)
     })
 }
 

@@ -75,13 +75,14 @@ impl Reader<'_> {
 }
 
 impl Answer {
-    pub(super) fn send(&self, to: &UnixStream) -> io::Result<()> {
+    /// The bytes, and the files that go with them.
+    pub(super) fn to_parts(&self) -> (Vec<u8>, &[Arc<OwnedFd>]) {
         let mut body = Writer::default();
-        let files: &[Arc<OwnedFd>] = match self {
+        match self {
             Self::Refused(reason) => {
                 body.number(0);
                 body.bytes(reason.as_bytes());
-                &[]
+                (body.0, &[])
             }
             Self::Memory(shared) => {
                 let SharedBuffer { memory, offset_bytes, len_bytes, is_writable, location } = shared;
@@ -94,26 +95,13 @@ impl Answer {
                 body.bytes(&memory.data);
                 body.bytes(location.root.as_bytes());
                 body.bytes(location.pci_address.as_deref().unwrap_or("").as_bytes());
-                &memory.files
+                (body.0, &memory.files)
             }
-        };
-        let mut head = Writer::default();
-        head.number(body.0.len());
-        head.number(files.len());
-        send_with_files(to, &head.0, files)?;
-        (&*to).write_all(&body.0)
+        }
     }
 
-    pub(super) fn receive(from: &UnixStream) -> io::Result<Self> {
-        let (head, files) = receive_with_files::<16>(from)?;
-        let mut head = Reader(&head);
-        let (len, num_files) = (head.number()?, head.number()?);
-        if len as u64 > MAX_BYTES || num_files != files.len() {
-            return Err(invalid("found another number of bytes or files than it says"));
-        }
-        let mut body = vec![0; len];
-        (&*from).read_exact(&mut body)?;
-        let mut body = Reader(&body);
+    pub(super) fn from_parts(bytes: &[u8], files: Vec<OwnedFd>) -> io::Result<Self> {
+        let mut body = Reader(bytes);
         match body.number()? {
             0 => Ok(Self::Refused(body.text()?)),
             1 => {
@@ -130,6 +118,27 @@ impl Answer {
             }
             _ => Err(invalid("its kind is unknown")),
         }
+    }
+
+    pub(super) fn send(&self, to: &UnixStream) -> io::Result<()> {
+        let (body, files) = self.to_parts();
+        let mut head = Writer::default();
+        head.number(body.len());
+        head.number(files.len());
+        send_with_files(to, &head.0, files)?;
+        (&*to).write_all(&body)
+    }
+
+    pub(super) fn receive(from: &UnixStream) -> io::Result<Self> {
+        let (head, files) = receive_with_files::<16>(from)?;
+        let mut head = Reader(&head);
+        let (len, num_files) = (head.number()?, head.number()?);
+        if len as u64 > MAX_BYTES || num_files != files.len() {
+            return Err(invalid("found another number of bytes or files than it says"));
+        }
+        let mut body = vec![0; len];
+        (&*from).read_exact(&mut body)?;
+        Self::from_parts(&body, files)
     }
 }
 

@@ -27,5 +27,7 @@ mod reference;
 mod server;
 mod share;
 
-pub use self::handle::{Handle, bytes_for_one, open, pending_handles, release_handles};
+pub use self::handle::{Handle, bytes_for_one, open, open_on, pending_handles, release_handles};
+pub use self::reference::LEN_BYTES;
+pub use self::server::{Legacy, keep, legacy};
 pub use self::share::{SharedBuffer, held_for_others, opened};

@@ -10,7 +10,7 @@ const MAGIC: [u8; 8] = *b"usm-ipc\0";
 /// Any change of the bytes, or of the messages, makes it another one.
 const VERSION: u16 = 1;
 /// Bytes of a handle.
-pub(super) const LEN_BYTES: usize = 40;
+pub const LEN_BYTES: usize = 40;
 
 /// Where the process of a handle answers, and which memory it means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

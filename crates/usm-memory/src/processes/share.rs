@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::sync::{Arc, Weak};
 
 use usm_core::fork::ForkMutex;
-use usm_core::{DeviceLocation, Queue, Runtime, SharedMemory, UsmKind};
+use usm_core::{DeviceLocation, Queue, SharedMemory, UsmKind};
 
 use crate::buffer::{self, Opened};
 use crate::{Error, Result, UsmBuffer};
@@ -92,17 +92,6 @@ impl UsmBuffer {
         // SAFETY: promises 1 and 2 of `borrow`: the memory stays as long as `opened`, and is one allocation. Promise 3: processes that share
         // memory order their accesses, as the module says.
         unsafe { Self::borrow(queue, address, len_bytes, shared.is_writable, opened) }
-    }
-}
-
-impl SharedBuffer {
-    /// The default queue of the device here that the memory is of.
-    ///
-    /// # Errors
-    /// [`Error::Core`] when the device is not here.
-    pub fn queue(&self) -> Result<Queue> {
-        let runtime = Runtime::global();
-        Ok(runtime.default_queue(&runtime.device_at(&self.location)?)?)
     }
 }
 

@@ -37,7 +37,7 @@ from . import _locate
 # at the first query, and other threads may read the environment from now on.
 _locate.announce_cpu_driver()
 
-from . import memory, program, tensor
+from . import ipc, memory, program, tensor
 from ._usm import (
     LocalAccessor,
     SyclContext,
@@ -106,6 +106,7 @@ __all__ = [
     "has_gpu_devices",
     "live_allocations",
     "lsplatform",
+    "ipc",
     "memory",
     "program",
     "select_accelerator_device",

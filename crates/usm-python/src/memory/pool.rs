@@ -8,7 +8,7 @@ use pyo3::types::PyDict;
 use usm_array::usm_core::Device;
 use usm_array::usm_memory::MemoryResource;
 use usm_array::usm_memory::resource::{
-    DefaultScope, DirectResource, PoolOptions, PoolResource, PoolStatistics,
+    DefaultScope, DirectResource, PoolOptions, PoolResource, PoolStatistics, ShareableResource,
 };
 
 use crate::sycl::{queue_argument, runtime};
@@ -191,7 +191,7 @@ impl MemoryPool {
     }
 }
 
-/// use_pool(device=None, *, max_retained_bytes=None, limit_bytes=None)
+/// use_pool(device=None, *, max_retained_bytes=None, limit_bytes=None, shareable=False)
 ///
 /// Let new memory of `device` come from a pool, which keeps what is let go and hands it out again. Memory objects, arrays and
 /// copies that need memory between both sides use it. Returns the MemoryPool, which tells its numbers and ends the use of it,
@@ -199,7 +199,8 @@ impl MemoryPool {
 ///
 /// `device` is a device, a filter string, or a queue or context that names one; None stands for all root devices. Free memory
 /// beyond `max_retained_bytes` for each context, device and kind goes back to the runtime (256 MiB unless given). With
-/// `limit_bytes` the pool never holds more than that.
+/// `limit_bytes` the pool never holds more than that. Other processes can open memory of a `shareable` pool at any length (usm.ipc), on
+/// the host and on CPUs.
 ///
 /// >>> import usm.memory as um
 /// >>> with um.use_pool(limit_bytes=1 << 20) as pool:
@@ -210,12 +211,13 @@ impl MemoryPool {
 /// ...         pool.stats()["failed_count"]
 /// 1
 #[pyfunction]
-#[pyo3(signature = (device=None, *, max_retained_bytes=None, limit_bytes=None))]
+#[pyo3(signature = (device=None, *, max_retained_bytes=None, limit_bytes=None, shareable=false))]
 pub(crate) fn use_pool(
     py: Python<'_>,
     device: Option<&Bound<'_, PyAny>>,
     max_retained_bytes: Option<usize>,
     limit_bytes: Option<usize>,
+    shareable: bool,
 ) -> PyResult<MemoryPool> {
     let devices = match device {
         Some(device) => vec![queue_argument(py, "device", Some(device))?.device().clone()],
@@ -228,7 +230,9 @@ pub(crate) fn use_pool(
     if let Some(bytes) = limit_bytes {
         options = options.limit_bytes(bytes);
     }
-    let pool = Arc::new(PoolResource::new(Arc::new(DirectResource), options));
+    let upstream: Arc<dyn MemoryResource> =
+        if shareable { Arc::new(ShareableResource) } else { Arc::new(DirectResource) };
+    let pool = Arc::new(PoolResource::new(upstream, options));
     let scope = DefaultScope::enter(&devices, Arc::clone(&pool) as Arc<dyn MemoryResource>);
     let shared = Arc::new(Shared { devices, open: Mutex::new(Some(OpenPool { _scope: scope, pool })) });
     pools().push(Arc::clone(&shared));

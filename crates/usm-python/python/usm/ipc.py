@@ -1,0 +1,160 @@
+"""Arrays and memory of several processes: the same bytes, without a copy.
+
+``multiprocessing``, ``concurrent.futures``, ``joblib`` and ``torch.multiprocessing``
+share arrays and memory by themselves: what a process puts into a queue, a pipe or
+the arguments of a task is the same memory in the process that gets it. What has
+no form for other processes is copied: arrays below 32 KiB on the host and on CPUs,
+unless they come from a pool that is ``shareable``, and memory of SYCL GPUs.
+``set_sharing("copy")`` copies everything. A pickle that goes elsewhere, by
+``pickle.dumps``, is a copy.
+
+``export`` gives a handle, whose bytes go to other processes in whatever way, and
+``open`` opens them. Processes of the same user on the same machine can. The kernel
+counts who has the memory: it is freed after the last process, however that ends.
+"""
+
+import os
+import sys
+
+from ._usm import Handle, _bytes_for_one, _legacy, export, open, pending, release_pending
+
+__all__ = ["Handle", "export", "get_sharing", "open", "pending", "release_pending", "set_sharing"]
+
+_SHARING = ("share", "copy")
+_sharing = "share"
+
+
+def set_sharing(how):
+    """Say what becomes of arrays and memory that go to other processes.
+
+    ``"share"`` is the default: others get the same memory. With ``"copy"`` they get copies.
+
+    >>> import usm.ipc
+    >>> usm.ipc.set_sharing("share")
+    """
+    global _sharing
+    if how not in _SHARING:
+        raise ValueError(f"how: found {how!r}, allowed are {' and '.join(map(repr, _SHARING))}")
+    _sharing = how
+
+
+def get_sharing():
+    """Return what `set_sharing` has said last.
+
+    >>> import usm.ipc
+    >>> usm.ipc.get_sharing()
+    'share'
+    """
+    return _sharing
+
+
+def _reduce(obj):
+    if _sharing == "share":
+        try:
+            return open, (_bytes_for_one(obj),)
+        except (ValueError, BufferError):
+            # It has no form for other processes, or somebody writes to it.
+            pass
+    # Picklers of processes know no memory beside the pickle.
+    return obj.__reduce_ex__(4)
+
+
+def _prepare_end(leave):
+    from multiprocessing.util import Finalize
+
+    # After the threads of queues have written their pickles.
+    Finalize(None, leave, exitpriority=-1000)
+
+
+def _leave():
+    # A worker may put arrays into a queue, and end before others have read them.
+    from multiprocessing import parent_process, spawn
+
+    parent = parent_process()
+    files = None if parent is None else _legacy()
+    if files is None:
+        return
+    from multiprocessing.util import spawnv_passfds
+
+    # Without the terminal, and without the pipes of whoever waits for the end of this process.
+    quiet = "import os; os.setsid(); null = os.open(os.devnull, os.O_RDWR); [os.dup2(null, n) for n in range(3)]"
+    keep = f"from usm._usm import _keep; _keep({files[0]}, {files[1]}, {parent.pid})"
+    executable = os.fsencode(spawn.get_executable())
+    spawnv_passfds(executable, [executable, b"-P", b"-c", f"{quiet}; {keep}".encode()], files)
+
+
+def _classes():
+    from .memory import MemoryUSMDevice, MemoryUSMHost, MemoryUSMShared
+    from .tensor import usm_ndarray
+
+    return usm_ndarray, MemoryUSMDevice, MemoryUSMHost, MemoryUSMShared
+
+
+def _register_forking(module):
+    for cls in _classes():
+        module.ForkingPickler.register(cls, _reduce)
+    from multiprocessing.util import register_after_fork
+
+    # A new process forgets what was prepared for the end of another one.
+    _prepare_end(_leave)
+    register_after_fork(_leave, _prepare_end)
+
+
+def _register_loky(module):
+    for cls in _classes():
+        module.register(cls, _reduce)
+
+
+# Modules with picklers for other processes, and how they learn of ours. An import of them takes longer than that of
+# this package, so that they are told when somebody imports them.
+_PICKLERS = {
+    "multiprocessing.reduction": _register_forking,
+    "loky.backend.reduction": _register_loky,
+    "joblib.externals.loky.backend.reduction": _register_loky,
+}
+
+
+class _Telling:
+    """A loader that tells a module of our reducers once it is loaded."""
+
+    def __init__(self, loader, register):
+        self._loader = loader
+        self._register = register
+
+    def __getattr__(self, name):
+        return getattr(self._loader, name)
+
+    def create_module(self, spec):
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module):
+        module.__spec__.loader = module.__loader__ = self._loader
+        self._loader.exec_module(module)
+        self._register(module)
+
+
+class _Finder:
+    """A finder of modules with picklers, which others find for it."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        register = _PICKLERS.get(name)
+        if register is None:
+            return None
+        others = (finder for finder in sys.meta_path if finder is not _Finder)
+        specs = (finder.find_spec(name, path, target) for finder in others if hasattr(finder, "find_spec"))
+        spec = next((spec for spec in specs if spec is not None), None)
+        if spec is not None and hasattr(spec.loader, "exec_module"):
+            spec.loader = _Telling(spec.loader, register)
+        return spec
+
+
+def _tell():
+    for name, register in _PICKLERS.items():
+        module = sys.modules.get(name)
+        if module is not None:
+            register(module)
+    sys.meta_path.insert(0, _Finder)
+
+
+_tell()

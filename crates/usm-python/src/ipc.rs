@@ -1,0 +1,211 @@
+//! Memory and arrays of several processes: the functions below `usm.ipc`.
+
+use std::os::fd::{IntoRawFd, RawFd};
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyMemoryView};
+use usm_array::usm_core::{Device, Queue};
+use usm_array::usm_memory::{self, processes};
+use usm_array::{ArrayHandle, UsmArray};
+
+use crate::errors::{OrRaise, set_raised, wrong_type};
+use crate::memory::wrap;
+use crate::objects::{Memory, UsmNdarray};
+use crate::sycl::{queue_argument, runtime};
+
+enum Offered {
+    Array(ArrayHandle),
+    Memory(processes::Handle),
+}
+
+/// A handle of an array or of memory, from usm.ipc.export. Other processes of this user open its bytes with usm.ipc.open, any number
+/// of times, as long as the handle exists. Who has opened the memory keeps it.
+///
+/// ``bytes(handle)`` are the bytes, and a pickle of the handle is a pickle of them.
+///
+/// >>> import usm.tensor as ut, usm.ipc
+/// >>> a = ut.arange(10000, usm_type="shared")
+/// >>> handle = usm.ipc.export(a[::2])
+/// >>> usm.ipc.open(bytes(handle))[3]  # in any process
+/// usm_ndarray(6)
+#[pyclass(frozen, module = "usm.ipc", name = "Handle")]
+pub struct IpcHandle(Offered);
+
+impl IpcHandle {
+    fn data(&self) -> Vec<u8> {
+        match &self.0 {
+            Offered::Array(handle) => handle.bytes(),
+            Offered::Memory(handle) => handle.bytes().to_vec(),
+        }
+    }
+}
+
+#[pymethods]
+impl IpcHandle {
+    fn __bytes__<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.data())
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        Ok((py.get_type::<PyBytes>().into_any(), (self.__bytes__(py),)))
+    }
+
+    fn __repr__(&self) -> String {
+        let what = match &self.0 {
+            Offered::Array(_) => "an array",
+            Offered::Memory(_) => "memory",
+        };
+        format!("<usm.ipc.Handle of {what} of process {}>", std::process::id())
+    }
+}
+
+/// What others can open.
+enum Exported {
+    Array(UsmArray),
+    Memory(usm_memory::UsmBuffer),
+}
+
+fn exported(object: &Bound<'_, PyAny>) -> PyResult<Exported> {
+    if let Ok(array) = object.cast::<UsmNdarray>() {
+        return Ok(Exported::Array(array.get().array().clone()));
+    }
+    match object.cast::<Memory>() {
+        Ok(memory) => Ok(Exported::Memory(memory.get().buffer.clone())),
+        Err(_) => Err(wrong_type(
+            "obj",
+            object,
+            "are usm_ndarray and memory of usm; usm.tensor.asarray takes other objects",
+        )),
+    }
+}
+
+/// export(obj)
+///
+/// A handle of an array or of memory: other processes of this user and machine open it with usm.ipc.open, and have the same bytes.
+///
+/// The memory stays until this process and all that have opened it are done with it, however they end. Operations that write to
+/// the memory are waited for. Nothing orders the accesses of several processes afterwards.
+///
+/// Raises ValueError for memory that other processes cannot open, with what works; BufferError while a view to write to it exists.
+///
+/// >>> import usm.ipc, usm.tensor as ut
+/// >>> usm.ipc.export(ut.zeros((100, 100), usm_type="shared"))
+/// <usm.ipc.Handle of an array of process ...>
+#[pyfunction]
+pub(crate) fn export(py: Python<'_>, obj: &Bound<'_, PyAny>) -> PyResult<IpcHandle> {
+    let offered = match exported(obj)? {
+        Exported::Array(array) => Offered::Array(py.detach(|| ArrayHandle::new(&array)).or_raise()?),
+        Exported::Memory(buffer) => {
+            Offered::Memory(py.detach(|| processes::Handle::new(&buffer)).or_raise()?)
+        }
+    };
+    Ok(IpcHandle(offered))
+}
+
+/// _bytes_for_one(obj)
+///
+/// The bytes of a handle that one process opens, once, and that keep the memory until then.
+#[pyfunction(name = "_bytes_for_one")]
+pub(crate) fn bytes_for_one<'py>(py: Python<'py>, obj: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+    let bytes = match exported(obj)? {
+        Exported::Array(array) => py.detach(|| array.bytes_for_one()).or_raise()?,
+        Exported::Memory(buffer) => py.detach(|| processes::bytes_for_one(&buffer)).or_raise()?.to_vec(),
+    };
+    Ok(PyBytes::new(py, &bytes))
+}
+
+/// open(handle, *, queue=None)
+///
+/// The array or memory of a handle or of its bytes: the same bytes as in the process that exported it, on `queue`, or on the default
+/// queue of its device. In the process of the handle it is the same memory.
+///
+/// Raises ValueError for bytes that are no handle, UsmError for memory that is gone.
+///
+/// >>> import usm.ipc, usm.tensor as ut
+/// >>> handle = usm.ipc.export(ut.ones(10000, usm_type="shared"))
+/// >>> usm.ipc.open(handle).sum()
+/// usm_ndarray(10000.)
+#[pyfunction]
+#[pyo3(signature = (handle, *, queue=None))]
+pub(crate) fn open<'py>(
+    py: Python<'py>,
+    handle: &Bound<'py, PyAny>,
+    queue: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let bytes = match handle.cast::<IpcHandle>() {
+        Ok(handle) => handle.get().data(),
+        Err(_) => bytes_of(handle)?,
+    };
+    // It finds the devices here.
+    runtime::get(py)?;
+    let queue = queue.map(|_| queue_argument(py, "queue", queue)).transpose()?;
+    let queue_of = |device: &Device| match queue {
+        Some(queue) => Ok(queue),
+        None => default_queue(device),
+    };
+    if bytes.len() == processes::LEN_BYTES {
+        let buffer = py.detach(|| processes::open_on(&bytes, queue_of)).or_raise()?;
+        return wrap(py, buffer);
+    }
+    let array = py.detach(|| UsmArray::open_on(&bytes, queue_of)).or_raise()?;
+    UsmNdarray::object(py, array)
+}
+
+/// The bytes of a handle from another process.
+fn bytes_of(handle: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+    let refused = |_| wrong_type("handle", handle, "are a handle of usm.ipc.export and its bytes");
+    PyMemoryView::from(handle).map_err(refused)?.call_method0(intern!(handle.py(), "tobytes"))?.extract()
+}
+
+/// The queue that arrays without a queue of their own are on.
+fn default_queue(device: &Device) -> usm_memory::Result<Queue> {
+    Python::attach(|py| runtime::default_queue_of(py, device)).map_err(|error| {
+        set_raised(error);
+        usm_memory::Error::Interrupted
+    })
+}
+
+/// pending()
+///
+/// The number of handles of this process that keep memory: those that exist, and pickles that no process has read yet.
+///
+/// >>> import usm.ipc
+/// >>> usm.ipc.pending() >= 0
+/// True
+#[pyfunction]
+pub(crate) fn pending() -> usize {
+    processes::pending_handles()
+}
+
+/// release_pending()
+///
+/// Lets go of the memory of pickles that no process has read, whose number it returns: those of messages to processes that have
+/// ended. The pickles are stale then.
+///
+/// >>> import usm.ipc
+/// >>> usm.ipc.release_pending()
+/// 0
+#[pyfunction]
+pub(crate) fn release_pending(py: Python<'_>) -> usize {
+    py.detach(processes::release_handles)
+}
+
+/// _legacy()
+///
+/// The descriptors by which another process goes on for this one when it ends, for _keep; None where nothing is left to do. They are
+/// the caller's.
+#[pyfunction(name = "_legacy")]
+pub(crate) fn legacy(py: Python<'_>) -> PyResult<Option<Vec<RawFd>>> {
+    let legacy = py.detach(processes::legacy).or_raise()?;
+    Ok(legacy.map(|legacy| legacy.files.into_iter().map(IntoRawFd::into_raw_fd).collect()))
+}
+
+/// _keep(listener, state, heir)
+///
+/// Goes on for a process that has ended, with the first two descriptors of its _legacy, until others have opened all of its memory, or
+/// the process `heir` has ended.
+#[pyfunction(name = "_keep")]
+pub(crate) fn keep(py: Python<'_>, listener: RawFd, state: RawFd, heir: u32) -> PyResult<()> {
+    // SAFETY: promise 1 of `keep`: `usm.ipc` calls this alone, in a process of its own, with what that inherited.
+    py.detach(|| unsafe { processes::keep(listener, state, heir) }).or_raise()
+}

@@ -1,0 +1,280 @@
+"""Arrays and memory of several processes: the same bytes, whoever ends first."""
+
+import concurrent.futures
+import multiprocessing
+import os
+import pickle
+import signal
+import sys
+import threading
+import time
+
+import pytest
+
+import usm
+import usm.ipc
+import usm.memory as um
+import usm.tensor as ut
+
+from support import requirements
+
+KINDS = pytest.mark.parametrize("kind", ["shared", "host", "device"])
+# What a forked process can use is the host.
+METHODS = ["spawn", "forkserver", "fork"]
+DEVICES = pytest.mark.parametrize(
+    ("method", "device"), [(method, "host") for method in METHODS] + [("spawn", "sycl"), ("forkserver", "sycl")]
+)
+
+
+def device_of(name):
+    device = requirements.device_of(name)
+    if device.backend == "cuda":
+        pytest.skip("memory of CUDA devices has no form for other processes yet")
+    return device
+
+
+def descriptors():
+    return len(os.listdir("/proc/self/fd"))
+
+
+def write_and_answer(questions, answers):
+    for array in iter(questions.get, None):
+        array[0] = -1
+        array.sycl_queue.wait()
+        answers.put((array[::-2], type(array).__name__, array.usm_type, os.getpid()))
+
+
+@DEVICES
+@KINDS
+def test_a_process_writes_to_the_same_memory(method, device, kind):
+    context = multiprocessing.get_context(method)
+    questions, answers = context.Queue(), context.Queue()
+    array = ut.arange(20000, dtype="float64", usm_type=kind, device=device_of(device))
+    array.sycl_queue.wait()
+    process = context.Process(target=write_and_answer, args=(questions, answers))
+    process.start()
+    questions.put(array)
+    view, name, usm_type, pid = answers.get(timeout=60)
+    questions.put(None)
+    process.join(60)
+    assert (process.exitcode, name, usm_type, pid) == (0, "usm_ndarray", kind, process.pid)
+    assert float(array[0]) == -1
+    assert view.shape == (10000,)
+    assert view.strides == (-2,)
+    array[19999] = 7
+    array.sycl_queue.wait()
+    assert float(view[0]) == 7, "the answer is the same memory"
+    assert usm.ipc.pending() == 0
+
+
+def put_and_end(answers, kind, number):
+    answers.put(ut.full(10000 + number, number, usm_type=kind, device="host"))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@KINDS
+def test_a_process_may_end_before_its_answer_is_read(method, kind):
+    context = multiprocessing.get_context(method)
+    answers = context.Queue()
+    processes = [context.Process(target=put_and_end, args=(answers, kind, number)) for number in range(3)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(60)
+        assert process.exitcode == 0
+    found = sorted((array.shape[0] - 10000, int(array[9999])) for array in (answers.get(timeout=60) for _ in range(3)))
+    assert found == [(0, 0), (1, 1), (2, 2)]
+
+
+def make_and_wait(pipe, kind):
+    array = ut.full(20000, 3, usm_type=kind, device="host")
+    handle = usm.ipc.export(array)
+    pipe.send_bytes(bytes(handle))
+    time.sleep(600)
+
+
+@KINDS
+def test_memory_outlives_a_killed_process(kind):
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=make_and_wait, args=(theirs, kind))
+    process.start()
+    handle = ours.recv_bytes()
+    array = usm.ipc.open(handle)
+    os.kill(process.pid, signal.SIGKILL)
+    process.join(60)
+    assert int(ut.sum(array)) == 60000
+    with pytest.raises(usm.UsmError, match="the process must keep the handle"):
+        usm.ipc.open(handle)
+
+
+@KINDS
+def test_handles_of_this_process_are_its_own_memory(kind):
+    array = ut.zeros((100, 200), usm_type=kind, device="host")
+    view = array[::3, ::-1]
+    handle = usm.ipc.export(view)
+    for given in (handle, bytes(handle), bytearray(bytes(handle)), pickle.loads(pickle.dumps(handle))):
+        opened = usm.ipc.open(given)
+        assert (opened.shape, opened.strides, opened.usm_type) == (view.shape, view.strides, kind)
+        assert opened.usm_data._pointer == view.usm_data._pointer
+    memory = usm.ipc.open(usm.ipc.export(array.usm_data))
+    assert memory.nbytes == array.nbytes
+    assert memory._pointer == array.usm_data._pointer
+    stale = bytes(handle)
+    del handle
+    with pytest.raises(usm.UsmError, match="not on offer any more"):
+        usm.ipc.open(stale)
+
+
+def test_small_arrays_are_copies_unless_their_pool_is_shareable():
+    small = ut.zeros(10, usm_type="shared", device="host")
+    with pytest.raises(ValueError, match="it has no pages of its own; arrays from 32 KiB on have"):
+        usm.ipc.export(small)
+    for shareable in (False, True):
+        with um.use_pool("host", shareable=shareable):
+            array = ut.zeros(10, usm_type="shared", device="host")
+            with concurrent.futures.ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as executor:
+                executor.submit(set_first, array).result(60)
+            assert int(array[0]) == int(shareable)
+
+
+def set_first(array):
+    array[0] = 1
+
+
+def test_sharing_can_be_switched_off():
+    assert usm.ipc.get_sharing() == "share"
+    with pytest.raises(ValueError, match="found 'move', allowed are 'share' and 'copy'"):
+        usm.ipc.set_sharing("move")
+    array = ut.zeros(20000, usm_type="shared", device="host")
+    usm.ipc.set_sharing("copy")
+    try:
+        with concurrent.futures.ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as executor:
+            executor.submit(set_first, array).result(60)
+    finally:
+        usm.ipc.set_sharing("share")
+    assert int(array[0]) == 0
+
+
+def test_a_pickle_that_goes_elsewhere_is_a_copy():
+    array = ut.zeros(20000, usm_type="shared", device="host")
+    other = pickle.loads(pickle.dumps(array))
+    other[0] = 1
+    assert int(array[0]) == 0
+
+
+@pytest.mark.parametrize(
+    ("handle", "error", "text"),
+    [
+        (b"", ValueError, "found 0 bytes"),
+        (b"x" * 40, ValueError, "found bytes that are no handle"),
+        (b"x" * 80, ValueError, "found 80 bytes that describe no array"),
+        (bytes(200), ValueError, "describe no array"),
+        (7, TypeError, "handle: found int"),
+        ("text", TypeError, "handle: found str"),
+        (None, TypeError, "handle: found NoneType"),
+    ],
+)
+def test_what_is_no_handle_is_refused(handle, error, text):
+    with pytest.raises(error, match=text):
+        usm.ipc.open(handle)
+
+
+def test_changed_handles_are_refused():
+    array = ut.zeros(20000, usm_type="shared", device="host")
+    handle = usm.ipc.export(array)
+    good = bytes(handle)
+    for index in range(len(good)):
+        for bit in (1, 128):
+            changed = bytearray(good)
+            changed[index] ^= bit
+            try:
+                opened = usm.ipc.open(changed)
+            except (ValueError, usm.UsmError):
+                continue
+            # Another layout in the same memory.
+            assert index >= 40
+            assert opened.usm_data._pointer == array.usm_data._pointer
+    for length in range(len(good)):
+        if length != 40:
+            with pytest.raises(ValueError, match="found"):
+                usm.ipc.open(good[:length])
+
+
+def test_what_cannot_be_exported_is_refused():
+    with pytest.raises(TypeError, match="obj: found list"):
+        usm.ipc.export([1, 2])
+
+
+def test_read_only_arrays_are_read_only_elsewhere():
+    array = ut.zeros(20000, usm_type="shared", device="host")
+    array.flags.writable = False
+    with concurrent.futures.ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as executor:
+        with pytest.raises(ValueError, match="read-only"):
+            executor.submit(set_first, array).result(60)
+
+
+def test_joblib_shares_arrays():
+    joblib = requirements.module("joblib", required=False)
+    array = ut.zeros(20000, usm_type="shared", device="host")
+    joblib.Parallel(2)(joblib.delayed(set_at)(array, index) for index in range(20))
+    assert ut.asnumpy(array[:20]).tolist() == list(range(20))
+
+
+def set_at(array, index):
+    array[index] = index
+
+
+def test_nothing_is_left_of_arrays_that_others_have_read():
+    context = multiprocessing.get_context("spawn")
+    questions, answers = context.Queue(), context.Queue()
+    process = context.Process(target=write_and_answer, args=(questions, answers))
+    process.start()
+
+    def rounds(count):
+        for _ in range(count):
+            questions.put(ut.zeros(20000, usm_type="shared", device="host"))
+            answers.get(timeout=60)
+
+    rounds(5)
+    before = descriptors()
+    rounds(50)
+    questions.put(None)
+    process.join(60)
+    assert process.exitcode == 0
+    assert usm.ipc.pending() == 0
+    assert descriptors() <= before + 2
+
+
+def test_many_threads_export_and_open():
+    arrays = [ut.full(20000, n, usm_type="shared", device="host") for n in range(4)]
+    failures = []
+
+    def run(number):
+        try:
+            for _ in range(50):
+                array = arrays[number % 4]
+                if int(usm.ipc.open(usm.ipc.export(array))[5]) != number % 4:
+                    failures.append(number)
+        except Exception as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert usm.ipc.pending() == 0
+
+
+def test_an_import_of_multiprocessing_after_usm_is_told():
+    code = (
+        "import sys, usm\n"
+        "assert not [name for name in sys.modules if name.startswith(('multiprocessing', 'dask', 'distributed'))]\n"
+        "from multiprocessing.reduction import ForkingPickler\n"
+        "import multiprocessing.reduction as reduction\n"
+        "assert usm.tensor.usm_ndarray in ForkingPickler._extra_reducers\n"
+        "assert type(reduction.__spec__.loader).__name__ == 'SourceFileLoader'\n"
+    )
+    assert os.spawnv(os.P_WAIT, sys.executable, [sys.executable, "-c", code]) == 0
