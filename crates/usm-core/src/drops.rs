@@ -21,6 +21,7 @@ static AROUND: ForkOnce<Around> = ForkOnce::new();
 /// }
 /// usm_core::drops::around_waits_in_drops(without_the_lock);
 /// ```
+#[cfg(feature = "interpreter")]
 pub fn around_waits_in_drops(around: Around) -> bool {
     AROUND.set(around)
 }

@@ -220,7 +220,7 @@ pub enum Error {
         /// Length of an element.
         element_bytes: usize,
     },
-    /// A wait for work of others that [`wait_for_others_with`](crate::wait_for_others_with) made was broken off; the work goes on.
+    /// A wait for work of others that `interpreter::wait_for_others_with` made was broken off; the work goes on.
     #[error("waiting for work that others have submitted was interrupted; the work goes on")]
     Interrupted,
     /// Host code in a host task that would have to wait for an operation, which may come after the task.

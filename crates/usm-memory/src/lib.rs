@@ -67,6 +67,8 @@ mod buffer;
 mod cudarc;
 mod error;
 pub mod flight;
+#[cfg(feature = "interpreter")]
+pub mod interpreter;
 mod live;
 mod plain;
 pub mod processes;
@@ -91,13 +93,11 @@ pub use live::live_allocations;
 pub use plain::Plain;
 pub use resource::MemoryResource;
 pub use snapshot::snapshot;
+#[cfg(feature = "across-copies")]
 pub use tracker::across_copies::BorrowFunctions;
-pub use tracker::errand::{Errand, Interlude, Worker};
 pub use tracker::stripes::Stripes;
-pub use tracker::waits::{ends_soon, wait_for_others_with};
 pub use transfer::{Argument, Copy2d, HostMemory, HostMemoryMut, submit_kernel};
 pub use typed::{TypedBuffer, TypedReadGuard, TypedWriteGuard};
-pub use usm_core::drops::around_waits_in_drops;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

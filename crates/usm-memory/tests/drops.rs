@@ -8,8 +8,9 @@ mod common;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use usm_memory::UsmBuffer;
+use usm_memory::interpreter::around_waits_in_drops;
 use usm_memory::resource::{DirectResource, PoolOptions, PoolResource};
-use usm_memory::{UsmBuffer, around_waits_in_drops};
 
 static WAITS: AtomicUsize = AtomicUsize::new(0);
 

@@ -8,9 +8,10 @@ mod common;
 use std::slice::from_ref;
 use std::sync::Arc;
 
+use usm_memory::UsmBuffer;
+use usm_memory::interpreter::wait_for_others_with;
 use usm_memory::resource::{DefaultScope, DirectResource, PoolOptions, PoolResource};
 use usm_memory::usm_core::UsmKind;
-use usm_memory::{UsmBuffer, wait_for_others_with};
 
 const LEN: usize = 2 << 20;
 

@@ -7,8 +7,9 @@ mod common;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use usm_memory::interpreter::wait_for_others_with;
 use usm_memory::usm_core::{Event, HostTask, Queue, TaskMemory, UsmKind};
-use usm_memory::{Error, Operand, UsmBuffer, submit, wait_for_others_with};
+use usm_memory::{Error, Operand, UsmBuffer, submit};
 
 /// Waits that come before the one that is broken off.
 static BEFORE: AtomicUsize = AtomicUsize::new(usize::MAX);

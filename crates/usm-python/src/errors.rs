@@ -181,9 +181,10 @@ impl ToPyErr for usm_memory::Error {
 impl ToPyErr for LayoutError {
     fn to_py_err(&self) -> PyErr {
         match self {
-            Self::IndexOutOfBounds { .. } | Self::TooManyIndices { .. } | Self::RepeatedEllipsis { .. } => {
-                PyIndexError::new_err(self.to_string())
-            }
+            Self::IndexOutOfBounds { .. }
+            | Self::UnsignedIndexOutOfBounds { .. }
+            | Self::TooManyIndices { .. }
+            | Self::RepeatedEllipsis { .. } => PyIndexError::new_err(self.to_string()),
             Self::AxisOutOfBounds { .. } => AxisError::new_err(self.to_string()),
             _ => PyValueError::new_err(self.to_string()),
         }

@@ -10,8 +10,9 @@ use std::time::Duration;
 use pyo3::prelude::*;
 use usm_array::usm_core::fork::{self, PerProcess};
 use usm_array::usm_core::{self, Event, EventStatus, Runtime, Unclaimed};
+use usm_array::usm_memory;
 use usm_array::usm_memory::flight::events_under_way;
-use usm_array::usm_memory::{self, Errand, Interlude, ends_soon};
+use usm_array::usm_memory::interpreter::{Errand, Interlude, ends_soon};
 use usm_array::{Cost, Work};
 
 use crate::called;

@@ -63,6 +63,19 @@ pub enum LayoutError {
         /// The size of the axis
         size: usize,
     },
+    /// An index that cannot be negative, outside its axis.
+    #[error(
+        "index {index} is out of bounds for axis {axis} of size {size}, allowed are {}",
+        allowed_from_start(*size)
+    )]
+    UnsignedIndexOutOfBounds {
+        /// The axis, counted from 0
+        axis: usize,
+        /// The index as given
+        index: usize,
+        /// The size of the axis
+        size: usize,
+    },
     /// A multi-index with the wrong number of indices.
     #[error("found {found} indices for {ndim} axes, allowed is one index for each axis")]
     IndexLength {
@@ -283,6 +296,10 @@ pub(crate) fn allowed_indices(size: usize) -> String {
         0 => "none".to_owned(),
         _ => format!("-{size} to {}", size - 1),
     }
+}
+
+fn allowed_from_start(size: usize) -> String {
+    size.checked_sub(1).map_or_else(|| "none".to_owned(), |last| format!("0 to {last}"))
 }
 
 fn allowed_elements(span: Option<Extent>) -> String {

@@ -126,12 +126,14 @@ impl Clone for Layout {
 impl Layout {
     /// Number of indices along each axis.
     #[must_use]
+    #[inline]
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
     /// Elements from one index to the next along each axis; may be zero or negative.
     #[must_use]
+    #[inline]
     pub fn strides(&self) -> &[isize] {
         &self.strides
     }

@@ -12,25 +12,40 @@ impl Layout {
     ///
     /// # Errors
     /// - [`LayoutError::IndexLength`]: not one index for each axis
-    /// - [`LayoutError::IndexOutOfBounds`]: an index is not below the size of its axis
+    /// - [`LayoutError::UnsignedIndexOutOfBounds`]: an index is not below the size of its axis
     #[inline]
     pub fn offset_of(&self, index: &[usize]) -> Result<isize, LayoutError> {
-        if index.len() != self.ndim() {
-            return Err(LayoutError::IndexLength { ndim: self.ndim(), found: index.len() });
+        self.known_offset_of(index).ok_or_else(|| self.refusal_of(index))
+    }
+
+    /// As [`offset_of`](Self::offset_of), without the reason of a refusal: a loop of few instructions where the compiler knows the length.
+    #[inline(always)]
+    pub(crate) fn known_offset_of(&self, index: &[usize]) -> Option<isize> {
+        let (shape, strides) = (self.shape(), self.strides());
+        if index.len() != shape.len() || index.len() != strides.len() {
+            return None;
         }
         let mut offset = self.offset;
-        for (axis, &i) in index.iter().enumerate() {
-            if i >= self.shape[axis] {
-                return Err(LayoutError::IndexOutOfBounds {
-                    axis,
-                    index: isize::try_from(i).unwrap_or(isize::MAX),
-                    size: self.shape[axis],
-                });
+        for axis in 0..index.len() {
+            if index[axis] >= shape[axis] {
+                return None;
             }
             // By L3 neither the product nor any partial sum leaves `isize`.
-            offset += self.strides[axis] * i.cast_signed();
+            offset += strides[axis] * index[axis].cast_signed();
         }
-        Ok(offset)
+        Some(offset)
+    }
+
+    /// Why there is no element with an index.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn refusal_of(&self, index: &[usize]) -> LayoutError {
+        let mut axes = index.iter().zip(self.shape()).enumerate();
+        let outside = axes.find(|(_, (index, size))| index >= size);
+        match outside.filter(|_| index.len() == self.ndim()) {
+            Some((axis, (&index, &size))) => LayoutError::UnsignedIndexOutOfBounds { axis, index, size },
+            None => LayoutError::IndexLength { ndim: self.ndim(), found: index.len() },
+        }
     }
 
     /// Displacements of all elements from the start of the memory, in row-major order.
@@ -120,10 +135,16 @@ mod tests {
         let layout = Layout::contiguous(&[2, 3], Order::C).expect("small");
         assert_eq!(
             layout.offset_of(&[1, 3]),
-            Err(LayoutError::IndexOutOfBounds { axis: 1, index: 3, size: 3 })
+            Err(LayoutError::UnsignedIndexOutOfBounds { axis: 1, index: 3, size: 3 })
         );
         assert_eq!(layout.offset_of(&[1]), Err(LayoutError::IndexLength { ndim: 2, found: 1 }));
-        assert!(layout.offset_of(&[usize::MAX, 0]).is_err());
+        let error = layout.offset_of(&[usize::MAX, 0]).expect_err("two rows");
+        let found = usize::MAX;
+        let expected = format!("index {found} is out of bounds for axis 0 of size 2, allowed are 0 to 1");
+        assert_eq!(error.to_string(), expected);
+        let empty =
+            Layout::contiguous(&[0], Order::C).expect("small").offset_of(&[0]).expect_err("no element");
+        assert_eq!(empty.to_string(), "index 0 is out of bounds for axis 0 of size 0, allowed are none");
     }
 
     proptest! {

@@ -218,6 +218,26 @@ unsafe impl Send for Borrowed<'_> {}
 // SAFETY: several threads may read, by G5.
 unsafe impl Sync for Borrowed<'_> {}
 
+/// Start of the memory of a view, kept beside its guard: to ask the guard takes longer than to read an element.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Start(
+    // Invariant G7: nothing here follows it. A view does so, by what it says of its memory and its layout.
+    *mut u8,
+);
+
+// SAFETY: by G7 it is only a number here.
+unsafe impl Send for Start {}
+
+// SAFETY: by G7 it is only a number here.
+unsafe impl Sync for Start {}
+
+impl Start {
+    #[inline]
+    pub(super) fn as_mut_ptr(self) -> *mut u8 {
+        self.0
+    }
+}
+
 /// The guard of a view that writes and that others are parts of.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum MemoryMut<'a> {
@@ -228,11 +248,11 @@ pub(super) enum MemoryMut<'a> {
 
 impl MemoryMut<'_> {
     /// Start of the memory, readable and writable while the guard lives.
-    pub(super) fn as_mut_ptr(self) -> *mut u8 {
+    pub(super) fn start(self) -> Start {
         match self {
-            Self::Guard(guard) => guard.as_mut_ptr(),
+            Self::Guard(guard) => Start(guard.as_mut_ptr()),
             #[cfg(feature = "ndarray")]
-            Self::Borrowed(memory) => memory.start,
+            Self::Borrowed(memory) => Start(memory.start),
         }
     }
 }
@@ -262,12 +282,12 @@ impl Readable<'_> {
     }
 
     /// Start of the memory, readable while this lives.
-    pub(super) fn as_ptr(&self) -> *const u8 {
+    pub(super) fn start(&self) -> Start {
         match self.by_ref() {
-            MemoryRef::Read(guard) => guard.as_ptr(),
-            MemoryRef::Write(memory) => memory.as_mut_ptr(),
+            MemoryRef::Read(guard) => Start(guard.as_ptr().cast_mut()),
+            MemoryRef::Write(memory) => memory.start(),
             #[cfg(feature = "ndarray")]
-            MemoryRef::Borrowed(memory) => memory.start,
+            MemoryRef::Borrowed(memory) => Start(memory.start.cast_mut()),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use super::guarded::{MemoryRef, Readable, check_accessible};
+use super::guarded::{MemoryRef, Readable, Start, check_accessible};
 use super::{HostRead, IndexedIter, Iter, check_dtype};
 use crate::array::UsmArray;
 use crate::dtype::Element;
@@ -32,6 +32,8 @@ pub struct ArrayView<'a, T> {
     // Invariant R1: holds the memory of all elements of an array of dtype `T::DTYPE`, directly or through the view that this is a part of; or
     //     borrows aligned `T`s of ordinary memory, which stand for that array.
     memory: Readable<'a>,
+    // Invariant R3: the start of `memory`.
+    start: Start,
     // Invariant R2: Every displacement of the layout, counted in elements from the start of `memory`, is that of an element of that array.
     layout: Layout,
     _array: PhantomData<(&'a UsmArray, T)>,
@@ -65,8 +67,10 @@ impl UsmArray {
     {
         check_dtype::<T>(self)?;
         check_accessible(self)?;
+        let memory = Readable::Own(HostRead::lock(self)?);
         Ok(ArrayView {
-            memory: Readable::Own(HostRead::lock(self)?),
+            start: memory.start(),
+            memory,
             layout: self.layout_from_lowest()?,
             _array: PhantomData,
         })
@@ -76,7 +80,8 @@ impl UsmArray {
 impl<'a, T: Element> ArrayView<'a, T> {
     /// A part of a view, with a layout that comes from that view's by the operations of [`Layout`] that reach no other elements.
     pub(super) fn part(memory: MemoryRef<'a>, layout: Layout) -> Self {
-        Self { memory: Readable::Part(memory), layout, _array: PhantomData } // R1 and R2 of the view
+        let memory = Readable::Part(memory);
+        Self { start: memory.start(), memory, layout, _array: PhantomData } // R1 and R2 of the view
     }
 
     pub(super) fn memory(&self) -> MemoryRef<'_> {
@@ -84,11 +89,13 @@ impl<'a, T: Element> ArrayView<'a, T> {
     }
 
     /// The lowest element of the array.
+    #[inline]
     pub(crate) fn as_ptr(&self) -> *const T {
-        self.memory.as_ptr().cast()
+        self.start.as_mut_ptr().cast()
     }
 
     /// Shape, strides and offset, counted from the lowest element of the array.
+    #[inline]
     pub(crate) fn layout(&self) -> &Layout {
         &self.layout
     }
@@ -103,10 +110,10 @@ impl<'a, T: Element> ArrayView<'a, T> {
     ///
     /// # Errors
     /// - [`Error::Layout`](crate::Error::Layout): not one index below the size for each axis
+    #[inline]
     pub fn get(&self, index: &[usize]) -> Result<T> {
-        let place = self.memory.as_ptr().cast::<T>();
-        let place = place.wrapping_offset(self.layout.offset_of(index)?);
-        // SAFETY: by R1 and R2 the place is that of an element, readable as the guard is held,
+        let place = self.as_ptr().wrapping_offset(self.layout.offset_of(index)?);
+        // SAFETY: by R1 to R3 the place is that of an element, readable as the guard is held,
         // and aligned by A2 of the array; every pattern of bytes is a `T` (promise 2 of `Element`).
         Ok(unsafe { place.read() })
     }
@@ -114,14 +121,14 @@ impl<'a, T: Element> ArrayView<'a, T> {
     /// The elements in row-major order.
     #[must_use]
     pub fn iter(&self) -> Iter<'_, T> {
-        // SAFETY: by R1 and R2; the guard is borrowed as long as the iterator lives.
-        unsafe { Iter::new(&self.layout, self.memory.as_ptr()) }
+        // SAFETY: by R1 to R3; the guard is borrowed as long as the iterator lives.
+        unsafe { Iter::new(&self.layout, self.as_ptr().cast()) }
     }
 
     /// The elements with numbers in a range, counted in row-major order; as many as there are.
     pub(super) fn iter_in(&self, numbers: Range<usize>) -> Iter<'_, T> {
-        // SAFETY: by R1 and R2; the guard is borrowed as long as the iterator lives.
-        unsafe { Iter::in_range(&self.layout, self.memory.as_ptr(), numbers) }
+        // SAFETY: by R1 to R3; the guard is borrowed as long as the iterator lives.
+        unsafe { Iter::in_range(&self.layout, self.as_ptr().cast(), numbers) }
     }
 
     /// The elements in row-major order, each with its index.

@@ -6,7 +6,7 @@ use super::iter::IterMut;
 use super::{ArrayView, ArrayViewMut};
 use crate::dtype::Element;
 use crate::error::{Error, Result};
-use crate::layout::{Layout, LayoutError, Overlap};
+use crate::layout::{Layout, Overlap};
 
 impl<T: Element> ArrayView<'_, T> {
     /// The elements as a slice, if they follow each other in row-major order: the layout is C-contiguous.
@@ -33,15 +33,16 @@ impl<T: Element> ArrayView<'_, T> {
             return Some(&[]);
         }
         let start = self.as_ptr().wrapping_offset(layout.offset());
-        // SAFETY: by R1 and R2 all of these are aligned (A2) and readable elements of one allocation, at most `isize::MAX` bytes by
+        // SAFETY: by R1 to R3 all of these are aligned (A2) and readable elements of one allocation, at most `isize::MAX` bytes by
         // A3, and `T`s by 2 of `Element`. The guard, borrowed as long as the slice lives, admits no writer.
         Some(unsafe { std::slice::from_raw_parts(start, layout.size()) })
     }
 
+    #[inline(always)]
     #[track_caller]
     fn element(&self, index: &[usize]) -> &T {
         let place = self.as_ptr().wrapping_offset(offset_of(self.layout(), index));
-        // SAFETY: by R1 and R2 a readable and aligned (A2) element, and a `T` by 2 of `Element`. The guard, borrowed as long as the
+        // SAFETY: by R1 to R3 a readable and aligned (A2) element, and a `T` by 2 of `Element`. The guard, borrowed as long as the
         // reference lives, admits no writer.
         unsafe { &*place }
     }
@@ -58,7 +59,7 @@ impl<T: Element> ArrayViewMut<'_, T> {
             return Some(&[]);
         }
         let start = self.place(self.layout().offset());
-        // SAFETY: by W1 and W2 all of these are aligned (A2) and readable elements of one allocation, at most `isize::MAX` bytes by
+        // SAFETY: by W1 to W3 all of these are aligned (A2) and readable elements of one allocation, at most `isize::MAX` bytes by
         // A3, and `T`s by 2 of `Element`. Writers need this view, borrowed as long as the slice lives, for themselves.
         Some(unsafe { std::slice::from_raw_parts(start, self.layout().size()) })
     }
@@ -85,7 +86,7 @@ impl<T: Element> ArrayViewMut<'_, T> {
             return Some(&mut []);
         }
         let start = self.place(self.layout().offset());
-        // SAFETY: by W1 and W2 all of these are aligned (A2) and writable elements of one allocation, at most `isize::MAX` bytes by
+        // SAFETY: by W1 to W3 all of these are aligned (A2) and writable elements of one allocation, at most `isize::MAX` bytes by
         // A3, and `T`s by 2 of `Element`. The guard admits nobody else, and this view is borrowed as long as the slice lives.
         Some(unsafe { std::slice::from_raw_parts_mut(start, self.layout().size()) })
     }
@@ -111,23 +112,25 @@ impl<T: Element> ArrayViewMut<'_, T> {
     /// - [`Error::SharedElements`]: an element is, or may be, at two indices
     pub fn iter_mut(&mut self) -> Result<IterMut<'_, T>> {
         check_unshared(self.layout())?;
-        // SAFETY: 1. By W1 and W2, aligned by A2; the guard admits nobody else, and this view is borrowed as long as the iterator
+        // SAFETY: 1. By W1 to W3, aligned by A2; the guard admits nobody else, and this view is borrowed as long as the iterator
         // lives. 2. As was just seen.
         Ok(unsafe { IterMut::new(self.layout(), self.place(0).cast()) })
     }
 
+    #[inline(always)]
     #[track_caller]
     fn element(&self, index: &[usize]) -> &T {
         let place = self.place(offset_of(self.layout(), index));
-        // SAFETY: by W1 and W2 a readable and aligned (A2) element, and a `T` by 2 of `Element`. Writers need this view, borrowed as
+        // SAFETY: by W1 to W3 a readable and aligned (A2) element, and a `T` by 2 of `Element`. Writers need this view, borrowed as
         // long as the reference lives, for themselves.
         unsafe { &*place }
     }
 
+    #[inline(always)]
     #[track_caller]
     fn element_mut(&mut self, index: &[usize]) -> &mut T {
         let place = self.place(offset_of(self.layout(), index));
-        // SAFETY: by W1 and W2 a writable and aligned (A2) element, and a `T` by 2 of `Element`. The guard admits nobody else, and
+        // SAFETY: by W1 to W3 a writable and aligned (A2) element, and a `T` by 2 of `Element`. The guard admits nobody else, and
         // this view is borrowed as long as the reference lives: there is one at a time, even where an element has several indices.
         unsafe { &mut *place }
     }
@@ -146,23 +149,24 @@ pub(super) fn shared_elements(layout: &Layout) -> Error {
 }
 
 /// The displacement of an element for `view[index]`.
-#[inline]
+#[inline(always)]
 #[track_caller]
 fn offset_of(layout: &Layout, index: &[usize]) -> isize {
-    match layout.offset_of(index) {
-        Ok(offset) => offset,
-        Err(error) => outside(&error),
+    match layout.known_offset_of(index) {
+        Some(offset) => offset,
+        None => outside(layout, index),
     }
 }
 
 #[cold]
+#[inline(never)]
 #[track_caller]
 #[expect(
     clippy::panic,
     reason = "`Index` has no other way to refuse, as for slices; `get` returns the error"
 )]
-fn outside(error: &LayoutError) -> ! {
-    panic!("{error}")
+fn outside(layout: &Layout, index: &[usize]) -> ! {
+    panic!("{}", layout.refusal_of(index))
 }
 
 macro_rules! index {

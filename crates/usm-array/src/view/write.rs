@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use super::guarded::{MemoryMut, MemoryRef, Writable, check_accessible};
+use super::guarded::{MemoryMut, MemoryRef, Start, Writable, check_accessible};
 use super::pointers::Pointers;
 use super::{ArrayView, HostWrite, Iter, check_dtype};
 use crate::array::UsmArray;
@@ -32,6 +32,8 @@ pub struct ArrayViewMut<'a, T> {
     // Invariant W1: Holds the memory of all elements of an array of dtype `T::DTYPE`, directly or through the view that this is a part of,
     //     which is borrowed as long as this lives; or borrows aligned `T`s of ordinary memory for itself, which stand for that array.
     memory: Writable<'a>,
+    // Invariant W3: the start of `memory`.
+    start: Start,
     // Invariant W2: Every displacement of the layout, counted in elements from the start of `memory`, is that of an element of that array.
     layout: Layout,
     _array: PhantomData<(&'a UsmArray, T)>,
@@ -53,10 +55,11 @@ impl UsmArray {
     {
         check_dtype::<T>(self)?;
         // Guards say which of the two it is, and read-only comes first.
-        let memory = HostWrite::lock(self)?;
+        let memory = Writable::Own(HostWrite::lock(self)?);
         check_accessible(self)?;
         Ok(ArrayViewMut {
-            memory: Writable::Own(memory),
+            start: memory.by_ref().start(),
+            memory,
             layout: self.layout_from_lowest()?,
             _array: PhantomData,
         })
@@ -66,7 +69,8 @@ impl UsmArray {
 impl<'a, T: Element> ArrayViewMut<'a, T> {
     /// A view of elements that are in this memory for `'a`, where the layout says.
     pub(super) fn over(memory: MemoryMut<'a>, layout: Layout) -> Self {
-        Self { memory: Writable::Part(memory), layout, _array: PhantomData } // W1 and W2 are what the caller has
+        // W1 and W2 are what the caller has.
+        Self { start: memory.start(), memory: Writable::Part(memory), layout, _array: PhantomData }
     }
 }
 
@@ -78,6 +82,7 @@ impl<T: Element> ArrayViewMut<'_, T> {
     }
 
     /// Shape, strides and offset, counted from the lowest element of the array.
+    #[inline]
     pub(crate) fn layout(&self) -> &Layout {
         &self.layout
     }
@@ -108,9 +113,10 @@ impl<T: Element> ArrayViewMut<'_, T> {
     ///
     /// # Errors
     /// - [`Error::Layout`](crate::Error::Layout): not one index below the size for each axis
+    #[inline]
     pub fn get(&self, index: &[usize]) -> Result<T> {
         let place = self.place(self.layout.offset_of(index)?);
-        // SAFETY: the displacement is one of the layout, so by W1 and W2 the place is that of an
+        // SAFETY: the displacement is one of the layout, so by W1 to W3 the place is that of an
         // element, readable as the guard is held, and aligned by A2 of the array; every pattern
         // of bytes is a `T` (promise 2 of `Element`).
         Ok(unsafe { place.read() })
@@ -120,9 +126,10 @@ impl<T: Element> ArrayViewMut<'_, T> {
     ///
     /// # Errors
     /// - [`Error::Layout`](crate::Error::Layout): not one index below the size for each axis
+    #[inline]
     pub fn set(&mut self, index: &[usize], value: T) -> Result<()> {
         let place = self.place(self.layout.offset_of(index)?);
-        // SAFETY: the displacement is one of the layout, so by W1 and W2 the place is that of an
+        // SAFETY: the displacement is one of the layout, so by W1 to W3 the place is that of an
         // element, writable as the guard is held, and aligned by A2 of the array.
         unsafe { place.write(value) };
         Ok(())
@@ -132,9 +139,9 @@ impl<T: Element> ArrayViewMut<'_, T> {
     /// once for each.
     pub fn map_in_place(&mut self, mut function: impl FnMut(T) -> T) {
         Pointers::new(&self.layout, self.place(0)).for_each(|place| {
-            // SAFETY: by W1 and W2 an element of the layout, readable under the guard, aligned by A2, and a `T` by 2 of `Element`.
+            // SAFETY: by W1 to W3 an element of the layout, readable under the guard, aligned by A2, and a `T` by 2 of `Element`.
             let value = unsafe { place.read() };
-            // SAFETY: by W1 and W2 an element of the layout, writable under the guard, and aligned by A2.
+            // SAFETY: by W1 to W3 an element of the layout, writable under the guard, and aligned by A2.
             unsafe { place.write(function(value)) };
         });
     }
@@ -158,9 +165,9 @@ impl<T: Element> ArrayViewMut<'_, T> {
                 return;
             };
             let place = self.place(offset);
-            // SAFETY: by W1 and W2 an element of the layout, readable under the guard, aligned by A2, and a `T` by 2 of `Element`.
+            // SAFETY: by W1 to W3 an element of the layout, readable under the guard, aligned by A2, and a `T` by 2 of `Element`.
             let value = unsafe { place.read() };
-            // SAFETY: by W1 and W2 an element of the layout, writable under the guard, and aligned by A2.
+            // SAFETY: by W1 to W3 an element of the layout, writable under the guard, and aligned by A2.
             unsafe { place.write(function(&index, value)) };
         }
     }
@@ -168,8 +175,8 @@ impl<T: Element> ArrayViewMut<'_, T> {
     /// The elements in row-major order.
     #[must_use]
     pub fn iter(&self) -> Iter<'_, T> {
-        // SAFETY: by W1 and W2; the guard is borrowed as long as the iterator lives.
-        unsafe { Iter::new(&self.layout, self.memory.by_ref().as_mut_ptr()) }
+        // SAFETY: by W1 to W3; the guard is borrowed as long as the iterator lives.
+        unsafe { Iter::new(&self.layout, self.place(0).cast()) }
     }
 
     /// The lowest element of the array.
@@ -177,8 +184,10 @@ impl<T: Element> ArrayViewMut<'_, T> {
         self.place(0)
     }
 
+    /// A place in the memory, by W3.
+    #[inline]
     pub(super) fn place(&self, offset: isize) -> *mut T {
-        self.memory.by_ref().as_mut_ptr().cast::<T>().wrapping_offset(offset)
+        self.start.as_mut_ptr().cast::<T>().wrapping_offset(offset)
     }
 }
 

@@ -159,7 +159,7 @@ impl UsmBuffer {
         Ok(self.changed(|part| part.queue = Some(queue.clone())))
     }
 
-    /// Waits for what was submitted to the queue before, through [`wait_for_others_with`](crate::wait_for_others_with): only when that
+    /// Waits for what was submitted to the queue before, through `interpreter::wait_for_others_with`: only when that
     /// was called, as all blocking operations here do, for a program whose user may break off a wait, but not an operation.
     ///
     /// # Errors

@@ -13,7 +13,7 @@ use super::thread::{as_thread, new_number, this_thread};
 /// copy tells nobody.
 ///
 /// ```
-/// use usm_memory::Errand;
+/// use usm_memory::interpreter::Errand;
 ///
 /// let (errand, worker) = Errand::begin();
 /// let thread = std::thread::spawn(|| worker.run(|| 6 * 7));
@@ -63,7 +63,7 @@ impl Worker {
 /// in place of its wait. A copy of this library that uses the table of another copy tells nobody.
 ///
 /// ```
-/// let interlude = usm_memory::Interlude::begin();
+/// let interlude = usm_memory::interpreter::Interlude::begin();
 /// // run the code
 /// drop(interlude);
 /// ```

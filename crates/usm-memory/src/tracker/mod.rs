@@ -17,9 +17,17 @@
 //! | `capture.rs` | operations that are recorded in CUDA graphs |
 //! | `sync.rs` | the means of threads |
 
+#[cfg_attr(
+    not(feature = "across-copies"),
+    expect(dead_code, unreachable_pub, reason = "for other copies alone")
+)]
 pub(crate) mod across_copies;
 pub(crate) mod by_address;
 pub(crate) mod capture;
+#[cfg_attr(
+    not(feature = "interpreter"),
+    expect(dead_code, unreachable_pub, reason = "for interpreters alone")
+)]
 pub(crate) mod errand;
 pub(crate) mod numbers;
 pub(crate) mod operation;

@@ -28,7 +28,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 ///
 /// ```
 /// use std::time::Duration;
-/// use usm_memory::{Error, wait_for_others_with};
+/// use usm_memory::Error;
+/// use usm_memory::interpreter::wait_for_others_with;
 ///
 /// wait_for_others_with(
 ///     |event| {
@@ -46,6 +47,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 ///     },
 /// );
 /// ```
+#[cfg(feature = "interpreter")]
 pub fn wait_for_others_with(event: WaitForEvent, operation: WaitForOperation) -> bool {
     WAIT.set((event, operation))
 }
@@ -116,8 +118,11 @@ fn wait_with(queue: &Queue, end: impl FnOnce(&Event) -> Result<()>) -> Result<()
 /// Looks for about a millisecond whether a wait is over: to wait by a thread of its own takes up to a tenth of that.
 ///
 /// ```
-/// assert!(usm_memory::ends_soon(|| true) && !usm_memory::ends_soon(|| false));
+/// use usm_memory::interpreter::ends_soon;
+///
+/// assert!(ends_soon(|| true) && !ends_soon(|| false));
 /// ```
+#[cfg_attr(not(feature = "interpreter"), expect(unreachable_pub, reason = "for interpreters alone"))]
 pub fn ends_soon(is_over: impl Fn() -> bool) -> bool {
     const SOON: Duration = Duration::from_millis(1);
     /// For so long a wait keeps the processor: to give it up takes as long as a small operation of a GPU.

@@ -7,7 +7,7 @@ use pyo3::exceptions::PyRuntimeWarning;
 use pyo3::prelude::*;
 use usm_array::usm_core::fork::ForkOnce;
 use usm_array::usm_core::{BackendId, Context, Device, Problem, ProblemKind, Queue, Runtime, RuntimeOptions};
-use usm_array::usm_memory::{around_waits_in_drops, wait_for_others_with};
+use usm_array::usm_memory::interpreter::{around_waits_in_drops, wait_for_others_with};
 
 use super::dpctl::{default_queue, join_queues_of, known_default_queue};
 use crate::errors::OrRaise;

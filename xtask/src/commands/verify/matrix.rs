@@ -16,6 +16,10 @@ use crate::wheel;
 const WITHOUT_DEFAULTS: &str =
     "-p sycl-sys -p usm-core -p usm-memory --features usm-core/testing --no-default-features";
 
+/// Sets of features of the libraries whose parts are public only with them. Tests have all of these features.
+const FEATURES: [&str; 4] =
+    ["", "--no-default-features", "--features across-copies", "--features interpreter"];
+
 /// Takes the short cut to device memory of a CPU away, so that the path of other devices is tested.
 pub(super) const STRICT: &[(&str, &str)] = &[("USM_STRICT_DEVICE", "1")];
 
@@ -27,6 +31,12 @@ pub(super) fn features(project: &Project, steps: &mut Steps) -> Result<()> {
     steps.step("clippy without default features", || {
         let options = "-p usm-array --all-targets -- -D warnings";
         openly(project.cargo(&format!("clippy --quiet --locked {WITHOUT_DEFAULTS} {options}")))
+    })?;
+    steps.step("clippy of the libraries with each set of features", || {
+        FEATURES.iter().try_for_each(|features| {
+            let options = format!("-p usm-core -p usm-memory -p usm-array --lib {features} -- -D warnings");
+            openly(project.cargo(&format!("clippy --quiet --locked {options}")))
+        })
     })?;
     steps.step("Rust tests without default features", || openly(rust::runner(project, WITHOUT_DEFAULTS)))
 }
