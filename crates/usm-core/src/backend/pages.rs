@@ -112,9 +112,9 @@ fn retry(call: &'static str, mut function: impl FnMut() -> c_int) -> Result<c_in
 pub(crate) unsafe fn share(start: *mut u8, len_bytes: usize) -> Result<Arc<OwnedFd>> {
     let is_whole = len_bytes >= FEWEST_BYTES && len_bytes.is_multiple_of(page_bytes());
     if cfg!(miri) || !is_whole || !start.addr().is_multiple_of(page_bytes()) {
-        let reason = format!(
-            "it has no pages of its own; arrays from 32 KiB on have, and all memory of a shared pool"
-        );
+        let reason =
+            "it has no pages of its own; arrays from 32 KiB on have, and all memory of a shareable pool"
+                .to_owned();
         return Err(Error::NotShareable { reason });
     }
     let _alone = SHARING.get().lock().unwrap_or_else(PoisonError::into_inner);

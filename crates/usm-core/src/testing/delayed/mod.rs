@@ -221,6 +221,7 @@ impl Drop for DelayedBackend {
 #[deny(clippy::missing_trait_methods, reason = "a default would hide the method of the backend below")]
 unsafe impl Backend for DelayedBackend {
     forward!(
+        processes,
         id,
         root_devices,
         device_info,
