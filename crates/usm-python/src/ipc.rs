@@ -60,17 +60,17 @@ impl IpcHandle {
 }
 
 /// What others can open.
-enum Exported {
+enum Subject {
     Array(UsmArray),
     Memory(usm_memory::UsmBuffer),
 }
 
-fn exported(object: &Bound<'_, PyAny>) -> PyResult<Exported> {
+fn exported(object: &Bound<'_, PyAny>) -> PyResult<Subject> {
     if let Ok(array) = object.cast::<UsmNdarray>() {
-        return Ok(Exported::Array(array.get().array().clone()));
+        return Ok(Subject::Array(array.get().array().clone()));
     }
     match object.cast::<Memory>() {
-        Ok(memory) => Ok(Exported::Memory(memory.get().buffer.clone())),
+        Ok(memory) => Ok(Subject::Memory(memory.get().buffer.clone())),
         Err(_) => Err(wrong_type(
             "obj",
             object,
@@ -94,10 +94,8 @@ fn exported(object: &Bound<'_, PyAny>) -> PyResult<Exported> {
 #[pyfunction]
 pub(crate) fn export(py: Python<'_>, obj: &Bound<'_, PyAny>) -> PyResult<IpcHandle> {
     let offered = match exported(obj)? {
-        Exported::Array(array) => Offered::Array(py.detach(|| ArrayHandle::new(&array)).or_raise()?),
-        Exported::Memory(buffer) => {
-            Offered::Memory(py.detach(|| processes::Handle::new(&buffer)).or_raise()?)
-        }
+        Subject::Array(array) => Offered::Array(py.detach(|| ArrayHandle::new(&array)).or_raise()?),
+        Subject::Memory(buffer) => Offered::Memory(py.detach(|| processes::Handle::new(&buffer)).or_raise()?),
     };
     Ok(IpcHandle(offered))
 }
@@ -108,8 +106,8 @@ pub(crate) fn export(py: Python<'_>, obj: &Bound<'_, PyAny>) -> PyResult<IpcHand
 #[pyfunction(name = "_bytes_for_one")]
 pub(crate) fn bytes_for_one<'py>(py: Python<'py>, obj: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
     let bytes = match exported(obj)? {
-        Exported::Array(array) => py.detach(|| array.bytes_for_one()).or_raise()?,
-        Exported::Memory(buffer) => py.detach(|| processes::bytes_for_one(&buffer)).or_raise()?.to_vec(),
+        Subject::Array(array) => py.detach(|| array.bytes_for_one()).or_raise()?,
+        Subject::Memory(buffer) => py.detach(|| processes::bytes_for_one(&buffer)).or_raise()?.to_vec(),
     };
     Ok(PyBytes::new(py, &bytes))
 }

@@ -1,6 +1,6 @@
 //! Memory that several processes of a user have: the same bytes, without a copy.
 //!
-//! [`UsmBuffer::share`] gives what another process opens with [`UsmBuffer::open_shared`]. The files in it cross by a Unix socket. Programs
+//! [`UsmBuffer::share`](crate::UsmBuffer::share) gives what another process opens with [`UsmBuffer::open_shared`](crate::UsmBuffer::open_shared). The files in it cross by a Unix socket. Programs
 //! that have no socket between them use handles: bytes that stand for the memory and cross in whatever way. [`Handle::new`] keeps
 //! the memory until the handle drops, and [`open`] asks the process of the handle for it.
 //!
