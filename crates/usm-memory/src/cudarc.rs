@@ -4,7 +4,7 @@ use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use ::cudarc::driver::{CudaSlice, CudaStream, CudaView, CudaViewMut, DevicePtr, DevicePtrMut, DriverError};
-use usm_core::{Error as CoreError, Queue};
+use usm_core::{Error as CoreError, Queue, UsmKind};
 
 use crate::{Plain, ReadGuard, Result, TypedBuffer, UsmBuffer, WriteGuard};
 
@@ -41,6 +41,9 @@ impl<T: Plain> TypedBuffer<T> {
         let (address, record) = slice.device_ptr_mut(&stream);
         drop(record);
         stream.synchronize().map_err(driver_error)?;
+        if len_bytes == 0 {
+            return Self::empty(queue);
+        }
         let owner = Arc::new(slice);
         // SAFETY: promise 1 of `borrow`: the owner frees the memory. 2. A slice is an allocation, or what its maker promised to be one. 3. The owner is
         // reachable from nowhere else, and its accesses are complete.
@@ -57,9 +60,17 @@ impl<T: Plain> TypedBuffer<T> {
         let (address, record) = slice.device_ptr(&stream);
         drop(record);
         stream.synchronize().map_err(driver_error)?;
+        if len_bytes == 0 {
+            return Self::empty(queue);
+        }
         // SAFETY: promise 1 of `borrow`: the owner frees the memory. 2. As above. 3. All writes are complete, and a shared slice is not written.
         let buffer = unsafe { UsmBuffer::borrow(queue, address_of(address), len_bytes, false, slice) }?;
         Self::from_buffer(buffer)
+    }
+
+    /// No elements: `cudarc` has no memory for none.
+    fn empty(queue: &Queue) -> Result<Self> {
+        Self::from_buffer(UsmBuffer::allocate_or_empty(queue, UsmKind::Device, 0)?)
     }
 
     /// Lets `cudarc` borrow the elements for reading, on a stream of the same GPU.

@@ -75,6 +75,9 @@ pub enum Error {
         /// The reason in words.
         text: String,
     },
+    /// A completion that was polled again after it had given its result.
+    #[error("the result of the completion was taken before: it gives one, by `wait` or by the first `await`")]
+    AlreadyTaken,
     /// A write to read-only memory.
     #[error("the memory is read-only")]
     ReadOnly,

@@ -61,6 +61,16 @@ fn their_slice_is_our_memory_and_is_freed_as_theirs() {
 }
 
 #[test]
+fn a_slice_without_elements_is_an_empty_buffer() {
+    on_a_gpu("a_slice_without_elements_is_an_empty_buffer", |queue, stream| {
+        let slice = stream.alloc_zeros::<u32>(0).unwrap();
+        assert_eq!(TypedBuffer::from_cudarc(queue, slice).unwrap().to_vec().unwrap(), [0_u32; 0]);
+        let slice = stream.alloc_zeros::<u32>(0).unwrap();
+        assert!(TypedBuffer::from_shared_cudarc(queue, slice.into()).unwrap().is_empty());
+    });
+}
+
+#[test]
 fn a_shared_slice_is_read_by_both_and_written_by_none() {
     on_a_gpu("a_shared_slice_is_read_by_both_and_written_by_none", |queue, stream| {
         let slice = Arc::new(stream.clone_htod(&[1.5_f64, -2.5]).unwrap());

@@ -55,6 +55,17 @@ impl BackendState {
     }
 }
 
+/// One line, and one for each note: the backend, its state, its devices.
+impl fmt::Display for BackendStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.backend, self.state)?;
+        match &self.devices[..] {
+            [] => Ok(()),
+            devices => write!(f, "; devices: {}", devices.join(", ")),
+        }
+    }
+}
+
 impl fmt::Display for BackendState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -321,3 +321,10 @@ fn selectors_are_texts_or_parsed() {
     assert_eq!(&runtime.select(parsed).unwrap(), host);
     assert!(matches!(runtime.select("cpu:"), Err(Error::InvalidFilter { .. })));
 }
+
+#[test]
+fn the_state_of_a_backend_reads_as_a_line() {
+    let status = Runtime::global().status();
+    let host = status.iter().find(|status| status.backend == BackendId::Host).unwrap();
+    assert_eq!(host.to_string(), "host: available, built in; devices: host:cpu:0");
+}

@@ -100,8 +100,7 @@ impl<H> Completion<H> {
     /// The host memory of an operation that is complete.
     fn finish(&mut self) -> Result<H> {
         (self.events, self.steps) = (Vec::new(), Vec::new());
-        // There, since this is the only wait.
-        self.host.take().map(|kept| kept.host).ok_or(Error::Interrupted)
+        self.host.take().map(|kept| kept.host).ok_or(Error::AlreadyTaken)
     }
 
     /// Whether the operation is complete, without waiting.
@@ -180,10 +179,10 @@ pub struct Refused<H> {
     pub host: H,
 }
 
-/// The sentence of the error, since `main` prints the error that it returns with `Debug`.
+/// As of the error: its sentence, since `main` prints the error that it returns with `Debug`, or its fields with `{:#?}`.
 impl<H> fmt::Debug for Refused<H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
+        fmt::Debug::fmt(&self.error, f)
     }
 }
 

@@ -510,3 +510,34 @@ fn a_host_task_waits_for_nobody_who_may_wait_for_it() {
     buffer.copy_from_host(&[3; LEN], 0).unwrap();
     assert_eq!(buffer.to_vec().unwrap(), [3; LEN]);
 }
+
+#[test]
+fn a_completion_gives_its_result_once() {
+    use std::future::Future;
+    use std::pin::Pin;
+    use std::task::{Context, Poll, Waker};
+    let buffer =
+        usm_memory::UsmBuffer::allocate(&usm_core::testing::host_queue(), usm_core::UsmKind::Device, 4)
+            .unwrap();
+    let mut completion = buffer.to_vec_async(&[]).unwrap();
+    buffer.wait().unwrap();
+    let mut context = Context::from_waker(Waker::noop());
+    let mut poll = || Pin::new(&mut completion).poll(&mut context);
+    let first = loop {
+        if let Poll::Ready(result) = poll() {
+            break result;
+        }
+        std::thread::yield_now();
+    };
+    assert_eq!(first.unwrap().len(), 4);
+    let Poll::Ready(Err(again)) = poll() else { panic!("a second result") };
+    assert!(again.to_string().contains("was taken before"), "{again}");
+}
+
+#[test]
+fn a_refusal_shows_the_error_it_has() {
+    let error = usm_memory::Error::ReadOnly;
+    let refused = usm_memory::Refused { error, host: vec![0_u8] };
+    assert_eq!(format!("{refused:?}"), "the memory is read-only");
+    assert_eq!(format!("{refused:#?}"), format!("{:#?}", usm_memory::Error::ReadOnly));
+}
