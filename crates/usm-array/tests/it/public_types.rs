@@ -45,6 +45,7 @@ fn every_public_type_is_send_and_sync() {
     let checked = can_be_shared![
         UsmArray,
         UsmArrayBuilder,
+        ArrayHandle,
         ArrayOrScalar<'static>,
         BufferSource<'static>,
         Conversion,
