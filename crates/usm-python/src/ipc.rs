@@ -89,8 +89,9 @@ fn exported(object: &Bound<'_, PyAny>) -> PyResult<Subject> {
 /// Raises ValueError for memory that other processes cannot open, with what works; BufferError while a view to write to it exists.
 ///
 /// >>> import usm.ipc, usm.tensor as ut
-/// >>> usm.ipc.export(ut.zeros((100, 100), usm_type="shared"))
-/// <usm.ipc.Handle of an array of process ...>
+/// >>> handle = usm.ipc.export(ut.zeros((100, 100), usm_type="shared"))
+/// >>> usm.ipc.open(bytes(handle)).shape
+/// (100, 100)
 #[pyfunction]
 pub(crate) fn export(py: Python<'_>, obj: &Bound<'_, PyAny>) -> PyResult<IpcHandle> {
     let offered = match exported(obj)? {

@@ -13,6 +13,8 @@ unless they come from a pool that is ``shareable``, and memory of SYCL GPUs.
 counts who has the memory: it is freed after the last process, however that ends.
 """
 
+from __future__ import annotations
+
 import os
 import sys
 
@@ -20,11 +22,19 @@ from ._usm import Handle, _bytes_for_one, _legacy, export, open, pending, releas
 
 __all__ = ["Handle", "export", "get_sharing", "open", "pending", "release_pending", "set_sharing"]
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+    from typing import Any, Literal
+
+    _Sharing = Literal["share", "copy"]
+
 _SHARING = ("share", "copy")
-_sharing = "share"
+_sharing: _Sharing = "share"
 
 
-def set_sharing(how):
+def set_sharing(how: _Sharing) -> None:
     """Say what becomes of arrays and memory that go to other processes.
 
     ``"share"`` is the default: others get the same memory. With ``"copy"`` they get copies.
@@ -38,7 +48,7 @@ def set_sharing(how):
     _sharing = how
 
 
-def get_sharing():
+def get_sharing() -> _Sharing:
     """Return what `set_sharing` has said last.
 
     >>> import usm.ipc
@@ -48,7 +58,7 @@ def get_sharing():
     return _sharing
 
 
-def _reduce(obj):
+def _reduce(obj: Any) -> Any:
     if _sharing == "share":
         try:
             return open, (_bytes_for_one(obj),)
@@ -59,19 +69,21 @@ def _reduce(obj):
     return obj.__reduce_ex__(4)
 
 
-def _prepare_end(leave):
+def _prepare_end(leave: Callable[[], None]) -> None:
     from multiprocessing.util import Finalize
 
     # After the threads of queues have written their pickles.
     Finalize(None, leave, exitpriority=-1000)
 
 
-def _leave():
+def _leave() -> None:
     # A worker may put arrays into a queue, and end before others have read them.
     from multiprocessing import parent_process, spawn
 
     parent = parent_process()
-    files = None if parent is None else _legacy()
+    if parent is None:
+        return
+    files = _legacy()
     if files is None:
         return
     from multiprocessing.util import spawnv_passfds
@@ -83,14 +95,14 @@ def _leave():
     spawnv_passfds(executable, [executable, b"-P", b"-c", f"{quiet}; {keep}".encode()], files)
 
 
-def _classes():
+def _classes() -> tuple[type, ...]:
     from .memory import MemoryUSMDevice, MemoryUSMHost, MemoryUSMShared
     from .tensor import usm_ndarray
 
     return usm_ndarray, MemoryUSMDevice, MemoryUSMHost, MemoryUSMShared
 
 
-def _register_forking(module):
+def _register_forking(module: Any) -> None:
     for cls in _classes():
         module.ForkingPickler.register(cls, _reduce)
     from multiprocessing.util import register_after_fork
@@ -100,14 +112,14 @@ def _register_forking(module):
     register_after_fork(_leave, _prepare_end)
 
 
-def _register_loky(module):
+def _register_loky(module: Any) -> None:
     for cls in _classes():
         module.register(cls, _reduce)
 
 
 # Modules with picklers for other processes, and how they learn of ours. An import of them takes longer than that of
 # this package, so that they are told when somebody imports them.
-_PICKLERS = {
+_PICKLERS: dict[str, Callable[[Any], None]] = {
     "multiprocessing.reduction": _register_forking,
     "loky.backend.reduction": _register_loky,
     "joblib.externals.loky.backend.reduction": _register_loky,
@@ -117,17 +129,17 @@ _PICKLERS = {
 class _Telling:
     """A loader that tells a module of our reducers once it is loaded."""
 
-    def __init__(self, loader, register):
+    def __init__(self, loader: Any, register: Callable[[Any], None]) -> None:
         self._loader = loader
         self._register = register
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         return getattr(self._loader, name)
 
-    def create_module(self, spec):
+    def create_module(self, spec: Any) -> Any:
         return self._loader.create_module(spec)
 
-    def exec_module(self, module):
+    def exec_module(self, module: Any) -> None:
         module.__spec__.loader = module.__loader__ = self._loader
         self._loader.exec_module(module)
         self._register(module)
@@ -137,19 +149,19 @@ class _Finder:
     """A finder of modules with picklers, which others find for it."""
 
     @staticmethod
-    def find_spec(name, path=None, target=None):
+    def find_spec(name: str, path: Any = None, target: ModuleType | None = None, /) -> Any:
         register = _PICKLERS.get(name)
         if register is None:
             return None
         others = (finder for finder in sys.meta_path if finder is not _Finder)
         specs = (finder.find_spec(name, path, target) for finder in others if hasattr(finder, "find_spec"))
-        spec = next((spec for spec in specs if spec is not None), None)
+        spec: Any = next((spec for spec in specs if spec is not None), None)
         if spec is not None and hasattr(spec.loader, "exec_module"):
             spec.loader = _Telling(spec.loader, register)
         return spec
 
 
-def _tell():
+def _tell() -> None:
     for name, register in _PICKLERS.items():
         module = sys.modules.get(name)
         if module is not None:
