@@ -5,6 +5,7 @@ import multiprocessing
 import os
 import pickle
 import signal
+import socket
 import sys
 import threading
 import time
@@ -278,3 +279,31 @@ def test_an_import_of_multiprocessing_after_usm_is_told():
         "assert type(reduction.__spec__.loader).__name__ == 'SourceFileLoader'\n"
     )
     assert os.spawnv(os.P_WAIT, sys.executable, [sys.executable, "-c", code]) == 0
+
+
+def connected(handle):
+    """A connection to the process of a handle, made by hand."""
+    process = int.from_bytes(handle[12:16], "little")
+    nonce = int.from_bytes(handle[16:24], "little")
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.connect(f"\0usm-ipc-{process}-{nonce:016x}")
+    return connection
+
+
+def open_and_sum(handle):
+    return int(ut.sum(usm.ipc.open(handle)))
+
+
+def test_who_stops_in_the_middle_keeps_nobody_waiting():
+    handle = usm.ipc.export(ut.ones(20000, usm_type="shared", device="host"))
+    data = bytes(handle)
+    # One says nothing, one does not confirm, one names memory that is not there, one is cut off.
+    silent, unconfirmed, wrong, short = (connected(data) for _ in range(4))
+    unconfirmed.sendall(data[24:40])
+    wrong.sendall(bytes(16))
+    short.sendall(b"half")
+    with concurrent.futures.ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as executor:
+        assert executor.submit(open_and_sum, data).result(60) == 20000
+    for connection in (silent, unconfirmed, wrong, short):
+        connection.close()
+    assert usm.ipc.pending() == 1

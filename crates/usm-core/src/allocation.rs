@@ -54,6 +54,13 @@ impl Allocation {
         self.as_ptr().addr().get()
     }
 
+    /// Whether the memory starts where the runtime's block does. Otherwise bytes before it were skipped for its alignment.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_start_of_block(&self) -> bool {
+        self.lead_bytes == 0
+    }
+
     /// Length in bytes, as asked for.
     #[must_use]
     pub fn len_bytes(&self) -> usize {

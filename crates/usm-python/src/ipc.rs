@@ -189,22 +189,22 @@ pub(crate) fn release_pending(py: Python<'_>) -> usize {
     py.detach(processes::release_handles)
 }
 
-/// _legacy()
+/// _hand_over()
 ///
 /// The descriptors by which another process goes on for this one when it ends, for _keep; None where nothing is left to do. They are
 /// the caller's.
-#[pyfunction(name = "_legacy")]
-pub(crate) fn legacy(py: Python<'_>) -> PyResult<Option<Vec<RawFd>>> {
-    let legacy = py.detach(processes::legacy).or_raise()?;
-    Ok(legacy.map(|legacy| legacy.files.into_iter().map(IntoRawFd::into_raw_fd).collect()))
+#[pyfunction(name = "_hand_over")]
+pub(crate) fn hand_over(py: Python<'_>) -> PyResult<Option<Vec<RawFd>>> {
+    let files = py.detach(processes::hand_over).or_raise()?;
+    Ok(files.map(|files| files.into_iter().map(IntoRawFd::into_raw_fd).collect()))
 }
 
-/// _keep(listener, state, heir)
+/// _keep(listener, state, parent)
 ///
-/// Goes on for a process that has ended, with the first two descriptors of its _legacy, until others have opened all of its memory, or
-/// the process `heir` has ended.
+/// Goes on for a process that has ended, with the first two descriptors of its _hand_over, until others have opened all of its memory,
+/// or the process `parent` has ended.
 #[pyfunction(name = "_keep")]
-pub(crate) fn keep(py: Python<'_>, listener: RawFd, state: RawFd, heir: u32) -> PyResult<()> {
+pub(crate) fn keep(py: Python<'_>, listener: RawFd, state: RawFd, parent: u32) -> PyResult<()> {
     // SAFETY: promise 1 of `keep`: `usm.ipc` calls this alone, in a process of its own, with what that inherited.
-    py.detach(|| unsafe { processes::keep(listener, state, heir) }).or_raise()
+    py.detach(|| unsafe { processes::keep(listener, state, parent) }).or_raise()
 }

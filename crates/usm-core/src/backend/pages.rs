@@ -12,13 +12,14 @@
 
 // Invariant PG3: the system gets pointers to values that outlive its call, and what it opens or maps for us is nobody else's.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::c_int;
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
-use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -58,10 +59,14 @@ static NUM_SHARED: AtomicUsize = AtomicUsize::new(0);
 /// Held while pages get a file, so that they get one.
 static SHARING: PerProcess<Mutex<()>> = PerProcess::new(Mutex::new(()));
 
-fn insert(start: *mut u8, pages: SharedPages) {
+/// Lets `change` put a file behind pages, and remembers it. No child is forked between the two, which would not know of it.
+fn insert(start: *mut u8, pages: SharedPages, change: impl FnOnce() -> Result<()>) -> Result<()> {
     fork::set_hooks_of_pages(HOOKS);
+    let mut shared = SHARED.lock();
+    change()?;
     NUM_SHARED.fetch_add(1, Ordering::Relaxed);
-    SHARED.lock().insert(start.addr(), pages);
+    shared.insert(start.addr(), pages);
+    Ok(())
 }
 
 /// Bytes of a page.
@@ -132,9 +137,9 @@ pub(crate) unsafe fn share(start: *mut u8, len_bytes: usize) -> Result<Arc<Owned
     }
     // SAFETY: P2: new pages, and those of the caller (1, 2).
     unsafe { copy_bytes(new.cast(), start, len_bytes) };
+    let pages = SharedPages { len_bytes, file: Arc::clone(&file), is_external: false };
     // SAFETY: PG2: the new pages take the place of the caller's, with the same content (1, 2).
-    unsafe { replace(start, new.cast(), len_bytes) }?;
-    insert(start, SharedPages { len_bytes, file: Arc::clone(&file), is_external: false });
+    insert(start, pages, || unsafe { replace(start, new.cast(), len_bytes) })?;
     Ok(file)
 }
 
@@ -189,13 +194,14 @@ pub(crate) unsafe fn map(start: *mut u8, len_bytes: usize, file: &OwnedFd, can_w
     check_len(&file, len_bytes)?;
     let protection = if can_write { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_READ };
     let flags = libc::MAP_SHARED | libc::MAP_FIXED;
-    // SAFETY: PG3: pages that nobody uses (1) get a file that is as long, and that nobody can make shorter.
-    let mapped = unsafe { libc::mmap(start.cast(), len_bytes, protection, flags, file.as_raw_fd(), 0) };
-    if mapped == libc::MAP_FAILED {
-        return Err(error("mmap"));
-    }
-    insert(start, SharedPages { len_bytes, file: Arc::new(file), is_external: true });
-    Ok(())
+    let number = file.as_raw_fd();
+    insert(start, SharedPages { len_bytes, file: Arc::new(file), is_external: true }, || {
+        // SAFETY: PG3: pages that nobody uses (1) get a file that is as long, and that nobody can make shorter.
+        match unsafe { libc::mmap(start.cast(), len_bytes, protection, flags, number, 0) } {
+            libc::MAP_FAILED => Err(error("mmap")),
+            _ => Ok(()),
+        }
+    })
 }
 
 /// A file of another process, opened anew and locked: its process sees that somebody has it, until the file is closed and unmapped.
@@ -268,14 +274,19 @@ pub(crate) unsafe fn unshare(start: *mut u8) -> bool {
     if NUM_SHARED.load(Ordering::Relaxed) == 0 {
         return true;
     }
-    let Some(pages) = SHARED.lock().remove(&start.addr()) else { return true };
-    NUM_SHARED.fetch_sub(1, Ordering::Relaxed);
+    let mut shared = SHARED.lock();
+    let Some(pages) = shared.get(&start.addr()) else { return true };
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED | libc::MAP_NORESERVE;
     // SAFETY: PG1: pages that nobody uses (1).
     let mapped = unsafe {
         libc::mmap(start.cast(), pages.len_bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
     };
-    mapped != libc::MAP_FAILED
+    if mapped == libc::MAP_FAILED {
+        return false;
+    }
+    shared.remove(&start.addr());
+    NUM_SHARED.fetch_sub(1, Ordering::Relaxed);
+    true
 }
 
 /// Whether another process has the pages of a file that this process made.
@@ -290,34 +301,27 @@ pub(crate) fn is_held(file: &OwnedFd) -> bool {
     !(matches!(lock(file, libc::LOCK_EX), Ok(true)) && lock(file, libc::LOCK_UN).is_ok())
 }
 
-/// The two ends of the pipe of a fork under way, by which the child tells that it has its copies; -1 for none.
-static PIPE: [AtomicI32; 2] = [const { AtomicI32::new(-1) }; 2];
+thread_local! {
+    /// The two ends of the pipe of a fork that this thread does, by which the child tells that it has its copies.
+    static PIPE: Cell<Option<[OwnedFd; 2]>> = const { Cell::new(None) };
+}
 
 /// What happens at forks from the first shared pages on.
 const HOOKS: ForkHooks = ForkHooks { before: before_fork, after: after_fork, in_child };
 
 fn before_fork() {
-    // This may be the second call for one fork.
-    drop(take_pipe());
     let mut ends: [RawFd; 2] = [-1; 2];
     // SAFETY: PG3: an array of two numbers.
-    if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } == 0 {
-        PIPE.iter().zip(ends).for_each(|(kept, end)| kept.store(end, Ordering::Relaxed));
-    }
+    let is_open = unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } == 0;
+    // SAFETY: PG3: both were just opened, and nobody else has them.
+    PIPE.set(is_open.then(|| ends.map(|end| unsafe { OwnedFd::from_raw_fd(end) })));
 }
 
-fn take_pipe() -> Option<[OwnedFd; 2]> {
-    let ends = [0, 1].map(|end| PIPE[end].swap(-1, Ordering::Relaxed));
-    // SAFETY: PG3: `before_fork` opened both, and nobody else takes them.
-    (ends[0] >= 0).then(|| ends.map(|end| unsafe { OwnedFd::from_raw_fd(end) }))
-}
-
-/// In the parent: waits until the child has its copies. The child has no pipe any more.
+/// In the parent: waits until the child has its copies, or has ended. The child has no pipe any more.
 fn after_fork() {
-    let Some([read, write]) = take_pipe() else { return };
+    let Some([read, write]) = PIPE.take() else { return };
     drop(write);
     let started = Instant::now();
-    // The child closes its end, or ends.
     while let Some(left) = LONGEST_COPY.checked_sub(started.elapsed()) {
         let mut poll = libc::pollfd { fd: read.as_raw_fd(), events: libc::POLLIN, revents: 0 };
         let left = c_int::try_from(left.as_millis()).unwrap_or(c_int::MAX);
@@ -332,7 +336,7 @@ fn after_fork() {
 
 /// In the child, which has one thread: makes copies of what is short enough.
 fn in_child() {
-    let pipe = take_pipe();
+    let pipe = PIPE.take();
     let mut shared = SHARED.lock();
     shared.retain(|&start, pages| {
         let len_bytes = pages.len_bytes;
@@ -353,5 +357,8 @@ fn in_child() {
         // SAFETY: PG2: new pages take the place of those of PG1, with the same content.
         unsafe { replace(old, new.cast(), len_bytes) }.is_err()
     });
-    drop(pipe);
+    if let Some([_, write]) = pipe {
+        // A word and not the end: children that other threads fork at the moment have the pipe, too.
+        let _ = File::from(write).write_all(&[1]);
+    }
 }

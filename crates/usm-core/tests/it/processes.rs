@@ -149,3 +149,16 @@ fn what_cannot_be_shared_says_why() {
         assert!(matches!(share(&block), Err(Error::NotShareable { .. })));
     }
 }
+
+#[test]
+#[cfg_attr(miri, ignore = "it has no forks")]
+fn threads_that_fork_at_once_do_not_wait_for_the_children_of_each_other() {
+    let queue = common::host_queue();
+    let block = queue.allocate(UsmKind::Shared, 1 << 16).unwrap();
+    write(&block, 0, b"parent");
+    share(&block).unwrap();
+    let child = || read(&block, 0, 6) == b"parent";
+    let busy = || forks::one(&|| true).unwrap();
+    // Each wait that is in vain takes ten seconds.
+    forks::fork_beside(200, &[&busy, &busy], &child).unwrap();
+}

@@ -13,24 +13,42 @@ pub(super) trait Held: Send {
     fn go(self: Box<Self>);
 }
 
-static HELD: ForkMutex<Vec<Box<dyn Held>>> = ForkMutex::new(Vec::new());
+struct All {
+    waiting: Vec<Box<dyn Held>>,
+    /// So many wait before a release looks at all of them again: twice as many as waited after the last look.
+    next_look: usize,
+}
+
+static ALL: ForkMutex<All> = ForkMutex::new(All { waiting: Vec::new(), next_look: 0 });
 
 /// Gives memory another use, now or when other processes have closed it.
 pub(super) fn release(held: impl Held + 'static) {
-    sweep();
     let held = Box::new(held);
-    if held.may_go() { held.go() } else { HELD.lock().push(held) }
+    if held.may_go() {
+        return held.go();
+    }
+    let is_time = {
+        let mut all = ALL.lock();
+        all.waiting.push(held);
+        all.waiting.len() > all.next_look
+    };
+    if is_time {
+        sweep();
+    }
 }
 
 /// Gives memory another use that other processes have closed meanwhile. Returns whether there was any.
 pub(crate) fn sweep() -> bool {
     // Backends are asked without the lock.
-    let mut all = mem::take(&mut *HELD.lock());
-    if all.is_empty() {
+    let mut waiting = mem::take(&mut ALL.lock().waiting);
+    if waiting.is_empty() {
         return false;
     }
-    let gone: Vec<_> = all.extract_if(.., |held| held.may_go()).collect();
-    HELD.lock().append(&mut all);
+    let gone: Vec<_> = waiting.extract_if(.., |held| held.may_go()).collect();
+    let mut all = ALL.lock();
+    all.waiting.append(&mut waiting);
+    all.next_look = 2 * all.waiting.len();
+    drop(all);
     let has_some = !gone.is_empty();
     gone.into_iter().for_each(Held::go);
     has_some
@@ -38,5 +56,5 @@ pub(crate) fn sweep() -> bool {
 
 /// How many allocations and slots wait.
 pub(crate) fn held_count() -> usize {
-    HELD.lock().len()
+    ALL.lock().waiting.len()
 }

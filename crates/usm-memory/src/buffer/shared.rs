@@ -40,7 +40,11 @@ impl Block {
                 }
             },
             Parts::Own(_) => match self.ownership() {
-                Ownership::Owned(allocation) => whole(allocation.as_ptr(), allocation.len_bytes()),
+                Ownership::Owned(allocation) => Ok(Extent {
+                    start: allocation.as_ptr(),
+                    len_bytes: allocation.len_bytes(),
+                    is_whole: allocation.is_start_of_block(),
+                }),
                 Ownership::Leased(lease) => lease.below().map_or_else(|| Err(not_ours()), Self::extent),
                 Ownership::Borrowed(owner) => match owner.downcast_ref::<Opened>() {
                     Some(Opened { memory }) => whole(memory.as_ptr(), memory.len_bytes()),
@@ -56,10 +60,10 @@ impl Block {
     /// 1. Nobody writes to the memory of the block during the call.
     pub(crate) unsafe fn share(&self) -> Result<(SharedMemory, usize)> {
         let Extent { start, len_bytes, is_whole } = self.extent()?;
-        self.mark_shared();
         // SAFETY: B4 or K2: live memory of this kind and context, which nobody writes to (1). A slab that is shared as a whole has a file from
         // the start, so that nothing happens to its other slots.
         let memory = unsafe { self.queue().share(self.kind(), start, len_bytes, is_whole) }?;
+        self.mark_shared();
         Ok((memory, self.start().addr().get() - start.addr().get()))
     }
 

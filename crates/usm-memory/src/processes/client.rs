@@ -4,10 +4,12 @@ use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
+
 use super::SharedBuffer;
 use super::message::{Answer, PATIENCE};
 use super::reference::Reference;
-use super::server::{address, user, user_of};
+use super::server::{address, is_of_this_user};
 use crate::{Error, Result};
 
 /// So often the question is asked again.
@@ -50,12 +52,21 @@ fn is_end(kind: io::ErrorKind) -> bool {
     matches!(kind, UnexpectedEof | ConnectionReset | BrokenPipe)
 }
 
+/// A connection, for which a process that has stopped is not waited for ever.
+fn connect(name: &str) -> io::Result<UnixStream> {
+    let address = SocketAddrUnix::new_abstract_name(name.as_bytes())?;
+    let stream = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    let stream = UnixStream::from(stream);
+    stream.set_write_timeout(Some(PATIENCE))?;
+    rustix::net::connect(&stream, &address)?;
+    Ok(stream)
+}
+
 fn request(reference: &Reference) -> io::Result<(UnixStream, Answer)> {
-    let stream = UnixStream::connect_addr(&address(reference.process, reference.nonce)?)?;
-    if user_of(&stream)? != user() {
+    let stream = connect(&address(reference.process, reference.nonce))?;
+    if !is_of_this_user(&stream)? {
         return Err(io::Error::other("a process of another user answers in its place"));
     }
-    stream.set_write_timeout(Some(PATIENCE))?;
     stream.set_read_timeout(Some(LOOK))?;
     (&stream).write_all(&reference.token)?;
     wait(&stream)?;

@@ -40,29 +40,30 @@ fn invalid(what: &str) -> io::Error {
 
 /// Writes numbers, and bytes after their length.
 #[derive(Default)]
-struct Writer(Vec<u8>);
+pub(super) struct Writer(pub(super) Vec<u8>);
 
 impl Writer {
-    fn number(&mut self, number: usize) {
+    pub(super) fn number(&mut self, number: usize) {
         self.0.extend((number as u64).to_le_bytes());
     }
 
-    fn bytes(&mut self, bytes: &[u8]) {
+    pub(super) fn bytes(&mut self, bytes: &[u8]) {
         self.number(bytes.len());
         self.0.extend(bytes);
     }
 }
 
-struct Reader<'a>(&'a [u8]);
+/// Reads what a [`Writer`] wrote.
+pub(super) struct Reader<'a>(pub(super) &'a [u8]);
 
 impl Reader<'_> {
-    fn number(&mut self) -> io::Result<usize> {
+    pub(super) fn number(&mut self) -> io::Result<usize> {
         let (first, rest) = self.0.split_first_chunk().ok_or_else(|| invalid("it is too short"))?;
         self.0 = rest;
         usize::try_from(u64::from_le_bytes(*first)).map_err(|_| invalid("a number is too large"))
     }
 
-    fn bytes(&mut self) -> io::Result<Vec<u8>> {
+    pub(super) fn bytes(&mut self) -> io::Result<Vec<u8>> {
         let len = self.number()?;
         let (bytes, rest) = self.0.split_at_checked(len).ok_or_else(|| invalid("it is too short"))?;
         self.0 = rest;

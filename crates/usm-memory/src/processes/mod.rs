@@ -17,17 +17,19 @@
 //! | `handle.rs` | handles: bytes that stand for memory, as long as somebody keeps them |
 //! | `reference.rs` | what the bytes of a handle say |
 //! | `server.rs` | the thread that answers other processes |
+//! | `hand_over.rs` | memory that a process leaves to another one when it ends |
 //! | `client.rs` | the question to another process |
 //! | `message.rs` | what they say to each other, with the files |
 
 mod client;
+mod hand_over;
 mod handle;
 mod message;
 mod reference;
 mod server;
 mod share;
 
+pub use self::hand_over::{hand_over, keep};
 pub use self::handle::{Handle, bytes_for_one, open, open_on, pending_handles, release_handles};
 pub use self::reference::LEN_BYTES;
-pub use self::server::{Legacy, keep, legacy};
 pub use self::share::{SharedBuffer, held_for_others, opened};

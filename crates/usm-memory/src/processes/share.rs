@@ -57,7 +57,6 @@ impl UsmBuffer {
     /// [`Error::Core`] with [`NotShareable`](usm_core::Error::NotShareable) or [`SharedMemory`](usm_core::Error::SharedMemory), and with the
     /// errors of the operations; [`Error::BorrowConflict`] while somebody has a view to write to the memory.
     pub fn share(&self) -> Result<SharedBuffer> {
-        buffer::sweep();
         let location = self.memory_device().location()?;
         let whole = self.all_of_block();
         // Those who write through this library wait, or exclude this.
@@ -81,13 +80,13 @@ impl UsmBuffer {
     /// [`NotShareable`](usm_core::Error::NotShareable), [`SharedMemory`](usm_core::Error::SharedMemory) and
     /// [`OutOfMemory`](usm_core::Error::OutOfMemory).
     pub fn open_shared(queue: &Queue, shared: &SharedBuffer) -> Result<Self> {
-        buffer::sweep();
         let (offset_bytes, len_bytes) = (shared.offset_bytes, shared.len_bytes);
-        let buffer_bytes = shared.memory.len_bytes;
+        let opened = open_once(queue, &shared.memory, shared.is_writable)?;
+        // What is open already has the length that it was opened with.
+        let buffer_bytes = opened.memory.len_bytes();
         if offset_bytes.checked_add(len_bytes).is_none_or(|end| end > buffer_bytes) {
             return Err(Error::OutOfBounds { offset_bytes, len_bytes, buffer_bytes });
         }
-        let opened = open_once(queue, &shared.memory, shared.is_writable)?;
         let address = opened.memory.address() + offset_bytes;
         // SAFETY: promises 1 and 2 of `borrow`: the memory stays as long as `opened`, and is one allocation. Promise 3: processes that share
         // memory order their accesses, as the module says.

@@ -18,7 +18,7 @@ from __future__ import annotations
 import os
 import sys
 
-from ._usm import Handle, _bytes_for_one, _legacy, export, open, pending, release_pending
+from ._usm import Handle, _bytes_for_one, _hand_over, export, open, pending, release_pending
 
 __all__ = ["Handle", "export", "get_sharing", "open", "pending", "release_pending", "set_sharing"]
 
@@ -83,14 +83,15 @@ def _leave() -> None:
     parent = parent_process()
     if parent is None:
         return
-    files = _legacy()
+    files = _hand_over()
     if files is None:
         return
     from multiprocessing.util import spawnv_passfds
 
     # Without the terminal, and without the pipes of whoever waits for the end of this process.
     quiet = "import os; os.setsid(); null = os.open(os.devnull, os.O_RDWR); [os.dup2(null, n) for n in range(3)]"
-    keep = f"from usm._usm import _keep; _keep({files[0]}, {files[1]}, {parent.pid})"
+    keep = f"import sys; sys.path[:] = {sys.path!r}; from usm._usm import _keep"
+    keep = f"{keep}; _keep({files[0]}, {files[1]}, {parent.pid})"
     executable = os.fsencode(spawn.get_executable())
     spawnv_passfds(executable, [executable, b"-P", b"-c", f"{quiet}; {keep}".encode()], files)
 

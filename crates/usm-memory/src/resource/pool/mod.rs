@@ -28,6 +28,7 @@ use self::size_class::SizeClass;
 use self::state::Request;
 use super::out_of_memory::after_refusal;
 use super::{AllocationRequest, LimitingResource, MemoryResource};
+use crate::buffer;
 use crate::snapshot::{self, PooledMemory, Tag, TagId};
 use crate::tracker::capture;
 use crate::usage::Usage;
@@ -161,6 +162,12 @@ impl PoolResource {
         if self.inner.is_forked() {
             return self.exact(request.asked);
         }
+        // Other processes may have closed memory since.
+        if buffer::sweep()
+            && let Some(buffer) = self.inner.allocate(request)
+        {
+            return Ok(buffer);
+        }
         let slab = self.slab(request)?;
         // Code of users was called, which may have forked: `None` in the child.
         match self.inner.allocate_in_new(request, slab) {
@@ -239,6 +246,7 @@ impl MemoryResource for PoolResource {
         if self.inner.is_forked() {
             return 0;
         }
+        buffer::sweep();
         self.inner.trim() + self.upstream.trim()
     }
 }
