@@ -80,7 +80,9 @@ def test_a_process_may_end_before_its_answer_is_read(method, device, kind):
     device_of(device, kind)
     context = multiprocessing.get_context(method)
     answers = context.Queue()
-    processes = [context.Process(target=put_and_end, daemon=True, args=(answers, device, kind, number)) for number in range(3)]
+    processes = [
+        context.Process(target=put_and_end, daemon=True, args=(answers, device, kind, number)) for number in range(3)
+    ]
     for process in processes:
         process.start()
     for process in processes:

@@ -29,6 +29,8 @@ use crate::{Error, Result, UsmBuffer, buffer};
 
 /// A connection that has not named its memory after this time is closed, and one that does not take its answer.
 const QUESTION: Duration = Duration::from_secs(1);
+/// From so many connections on, those without a question are closed. Who has one asks by a new one.
+const MANY_CONNECTIONS: usize = 256;
 /// The shortest pause between two looks at freed memory that others have open.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
 /// The pause is so many times as long as the look.
@@ -59,7 +61,8 @@ pub(super) struct Server {
 /// Another process that asks.
 struct Connection {
     stream: UnixStream,
-    since: Instant,
+    /// Its start, until its first question was answered. It stays open for more.
+    started: Option<Instant>,
     /// The memory that was sent. The other process has it open when it says a word, or is gone when it says nothing more.
     sent: Option<Token>,
 }
@@ -178,7 +181,7 @@ impl Server {
             let streams = connections.iter().map(|connection| connection.stream.as_fd());
             let all = [self.listener.as_fd(), self.wake.as_fd()].into_iter().chain(streams).chain(end);
             let mut polled: Vec<_> = all.map(|file| PollFd::from_borrowed_fd(file, PollFlags::IN)).collect();
-            let has_question = connections.iter().any(|connection| connection.sent.is_none());
+            let has_question = connections.iter().any(|connection| connection.started.is_some());
             let longest = match is_awaited {
                 true => Some(pause),
                 false => has_question.then_some(QUESTION),
@@ -202,8 +205,11 @@ impl Server {
             let mut ready = is_ready.iter().skip(2);
             connections.retain_mut(|connection| match ready.next() {
                 Some(true) => self.go_on(connection).unwrap_or(false),
-                _ => connection.sent.is_some() || connection.since.elapsed() < QUESTION,
+                _ => connection.started.is_none_or(|started| started.elapsed() < QUESTION),
             });
+            if connections.len() >= MANY_CONNECTIONS {
+                connections.retain(|connection| connection.started.is_some() || connection.sent.is_some());
+            }
             if is_ready[0] {
                 connections.extend(self.accept());
             }
@@ -214,7 +220,7 @@ impl Server {
         match self.listener.accept() {
             Ok((stream, _)) => {
                 stream.set_write_timeout(Some(QUESTION)).ok()?;
-                Some(Connection { stream, since: Instant::now(), sent: None })
+                Some(Connection { stream, started: Some(Instant::now()), sent: None })
             }
             // One that has gone again.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
@@ -228,14 +234,18 @@ impl Server {
     /// Takes what another process says. False at the end of its connection.
     fn go_on(&self, connection: &mut Connection) -> io::Result<bool> {
         let stream = &connection.stream;
+        if let Some(token) = connection.sent.take() {
+            // One byte: the next question may be behind it.
+            let received = recv(stream, &mut [0; 1], RecvFlags::DONTWAIT).map_or(0, |(_, received)| received);
+            let mut offers = lock(&self.offers);
+            let is_done = offers.get(&token).is_some_and(|offer| offer.is_once);
+            let gone = is_done.then(|| offers.remove(&token));
+            drop(offers);
+            drop(gone);
+            return Ok(received == 1);
+        }
         let mut token = Token::default();
         let (_, received) = recv(stream, &mut token, RecvFlags::DONTWAIT)?;
-        if let Some(token) = connection.sent {
-            // Dropped without the lock.
-            let gone = lock(&self.offers).extract_if(|known, offer| *known == token && offer.is_once).next();
-            drop(gone);
-            return Ok(false);
-        }
         if received != TOKEN_BYTES {
             return Ok(false);
         }
@@ -249,11 +259,12 @@ impl Server {
         match found {
             Err(reason) => {
                 Answer::Refused(reason.to_owned()).send(stream)?;
-                Ok(false)
+                connection.started = None;
+                Ok(true)
             }
             Ok(shared) => {
                 Answer::Memory(shared).send(stream)?;
-                connection.sent = Some(token);
+                (connection.sent, connection.started) = (Some(token), None);
                 Ok(true)
             }
         }
