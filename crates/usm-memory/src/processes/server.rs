@@ -12,13 +12,16 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::process;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, Builder};
+use std::thread::{self, Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::net::{RecvFlags, recv};
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, RecvFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recv, socket_with,
+};
 use rustix::rand::{GetRandomFlags, getrandom};
 use usm_core::fork::{self, ForkHooks, PerProcess};
 
@@ -48,6 +51,9 @@ pub(super) struct Server {
     pub(super) nonce: u64,
     pub(super) listener: UnixListener,
     pub(super) offers: Mutex<HashMap<Token, Offer>>,
+    /// The thread answers no more questions.
+    is_leaving: AtomicBool,
+    thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 /// Another process that asks.
@@ -134,22 +140,45 @@ fn server() -> Result<Arc<Server>> {
         UnixListener::bind_addr(&address)
             .inspect(|listener| LISTENER.store(listener.as_raw_fd(), Ordering::Relaxed))
     });
-    let server =
-        Arc::new(Server { nonce, listener: bound.map_err(refused("bind"))?, offers: Mutex::default() });
+    let server = Arc::new(Server::new(nonce, bound.map_err(refused("bind"))?, HashMap::new()));
     let served = Arc::clone(&server);
     let start = || {
         server.listener.set_nonblocking(true)?;
-        fork::spawn(Builder::new().name("usm-ipc".to_owned()), move || served.serve(None, || false))
+        let serve = move || served.serve(None, || served.is_leaving.load(Ordering::Acquire));
+        fork::spawn(Builder::new().name("usm-ipc".to_owned()), serve)
     };
-    if let Err(error) = start() {
-        LISTENER.store(-1, Ordering::Relaxed);
-        return Err(refused("thread")(error));
+    match start() {
+        Ok(thread) => *lock(&server.thread) = Some(thread),
+        Err(error) => {
+            LISTENER.store(-1, Ordering::Relaxed);
+            return Err(refused("thread")(error));
+        }
     }
     *known = Some(Arc::clone(&server));
     Ok(server)
 }
 
 impl Server {
+    pub(super) fn new(nonce: u64, listener: UnixListener, offers: HashMap<Token, Offer>) -> Self {
+        let (offers, thread) = (Mutex::new(offers), Mutex::default());
+        Self { nonce, listener, offers, is_leaving: AtomicBool::new(false), thread }
+    }
+
+    /// Ends the thread: the offers stay as they are. Processes that ask from now on wait for whoever listens next.
+    pub(super) fn leave(&self) -> io::Result<()> {
+        let Some(thread) = lock(&self.thread).take() else { return Ok(()) };
+        self.is_leaving.store(true, Ordering::Release);
+        // The thread waits for an event. Where so many wait that one more is refused, it has got one.
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let event = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+        let address = SocketAddrUnix::new_abstract_name(address(process::id(), self.nonce).as_bytes())?;
+        match connect(&event, &address) {
+            Ok(()) | Err(Errno::AGAIN) => {}
+            Err(error) => return Err(error.into()),
+        }
+        thread.join().map_err(|_| io::Error::other("the thread that answers others has panicked"))
+    }
+
     /// Answers until something can be read of `end`, or `is_over` says so, which is asked after each event.
     pub(super) fn serve(&self, end: Option<BorrowedFd<'_>>, is_over: impl Fn() -> bool) {
         let mut connections: Vec<Connection> = Vec::new();
@@ -159,7 +188,7 @@ impl Server {
             let mut polled: Vec<_> = all.map(|file| PollFd::from_borrowed_fd(file, PollFlags::IN)).collect();
             let has_question = connections.iter().any(|connection| connection.sent.is_none());
             let longest = has_question.then_some(Timespec { tv_sec: 1, tv_nsec: 0 });
-            if poll(&mut polled, longest.as_ref()).is_err_and(|error| error != rustix::io::Errno::INTR) {
+            if poll(&mut polled, longest.as_ref()).is_err_and(|error| error != Errno::INTR) {
                 thread::sleep(PAUSE);
             }
             let is_ready: Vec<_> = polled.iter().map(|polled| !polled.revents().is_empty()).collect();
@@ -174,6 +203,28 @@ impl Server {
             if is_ready[0] {
                 connections.extend(self.accept());
             }
+        }
+        self.hear_out(connections);
+    }
+
+    /// Waits until processes that have got memory say that they have it open, or have gone.
+    fn hear_out(&self, mut connections: Vec<Connection>) {
+        let started = Instant::now();
+        connections.retain(|connection| connection.sent.is_some());
+        while !connections.is_empty() && started.elapsed() < QUESTION {
+            let streams = connections.iter().map(|connection| connection.stream.as_fd());
+            let mut polled: Vec<_> =
+                streams.map(|file| PollFd::from_borrowed_fd(file, PollFlags::IN)).collect();
+            let longest = Timespec { tv_sec: 0, tv_nsec: PAUSE.subsec_nanos().into() };
+            if poll(&mut polled, Some(&longest)).is_err() {
+                continue;
+            }
+            let is_ready: Vec<_> = polled.iter().map(|polled| !polled.revents().is_empty()).collect();
+            let mut ready = is_ready.iter();
+            connections.retain_mut(|connection| match ready.next() {
+                Some(true) => self.go_on(connection).unwrap_or(false),
+                _ => true,
+            });
         }
     }
 
