@@ -5,8 +5,10 @@
 //! stops in the middle keeps nobody else waiting.
 
 // Invariant SV1: nothing uses a descriptor that is closed here by its number.
+// Invariant SV2: the system gets pointers to values that outlive its call, with their lengths.
 
 use std::collections::HashMap;
+use std::fs;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::linux::net::SocketAddrExt;
@@ -44,6 +46,11 @@ pub(super) struct Offer {
     /// It goes when one process has opened it.
     pub(super) is_once: bool,
 }
+
+/// The user ID that the kernel shows in place of one that a user namespace does not have, unless the administrator has changed it.
+const OVERFLOW_UID: u32 = 65534;
+/// `/proc/self/uid_map` where each user has an ID.
+const ALL_UIDS: [&str; 3] = ["0", "0", "4294967295"];
 
 /// What a process offers, and where it answers.
 #[derive(Debug)]
@@ -98,7 +105,21 @@ pub(super) fn address(process: u32, nonce: u64) -> String {
 
 /// Whether the process at the other end is of the same user.
 pub(super) fn is_of_this_user(stream: &UnixStream) -> io::Result<bool> {
-    Ok(rustix::net::sockopt::socket_peercred(stream)?.uid == rustix::process::geteuid())
+    let own = rustix::process::geteuid().as_raw();
+    if own == OVERFLOW_UID && fs::read_to_string("/proc/self/uid_map")?.split_whitespace().ne(ALL_UIDS) {
+        let reason =
+            format!("user {own} of this process may stand for any user outside of its user namespace");
+        return Err(io::Error::other(reason));
+    }
+    // Not by rustix, which refuses processes of another PID namespace: their process ID is 0 here.
+    let mut found = libc::ucred { pid: 0, uid: 0, gid: 0 };
+    let mut len = size_of::<libc::ucred>() as libc::socklen_t;
+    let (start, option) = ((&raw mut found).cast(), libc::SO_PEERCRED);
+    // SAFETY: SV2.
+    match unsafe { libc::getsockopt(stream.as_raw_fd(), libc::SOL_SOCKET, option, start, &raw mut len) } {
+        0 => Ok(found.uid == own),
+        _ => Err(io::Error::last_os_error()),
+    }
 }
 
 /// Offers the memory of a buffer to other processes.
@@ -257,7 +278,7 @@ impl Server {
         if received != TOKEN_BYTES {
             return Ok(false);
         }
-        let found = match is_of_this_user(stream)? {
+        let found = match is_of_this_user(stream).unwrap_or(false) {
             false => Err("it is of another user"),
             true => lock(&self.offers)
                 .get(&token)
