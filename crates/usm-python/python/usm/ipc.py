@@ -5,8 +5,9 @@ share arrays and memory by themselves: what a process puts into a queue, a pipe 
 the arguments of a task is the same memory in the process that gets it. What has
 no form for other processes is copied: arrays below 32 KiB on the host and on CPUs,
 unless they come from a pool that is ``shareable``, and memory of SYCL GPUs.
-``set_sharing("copy")`` copies everything. A pickle that goes elsewhere, by
-``pickle.dumps``, is a copy.
+``set_sharing("copy")`` copies everything, which connections of ``multiprocessing``
+to other machines need. A pickle that goes elsewhere, by ``pickle.dumps``, is a copy.
+What others get is on the default queue of its device, whatever queue it was on.
 
 ``export`` gives a handle, whose bytes go to other processes in whatever way, and
 ``open`` opens them. Processes of the same user on the same machine can. The kernel
@@ -118,12 +119,24 @@ def _register_loky(module: Any) -> None:
         module.register(cls, _reduce)
 
 
+def _register_pool(module: Any) -> None:
+    class Pickler(module.CustomizablePickler):
+        def __init__(self, *arguments: Any, **keywords: Any) -> None:
+            super().__init__(*arguments, **keywords)
+            for cls in _classes():
+                self.register(cls, _reduce)
+
+    # The queues of joblib's pools make one for each message.
+    module.CustomizablePickler = Pickler
+
+
 # Modules with picklers for other processes, and how they learn of ours. An import of them takes longer than that of
 # this package, so that they are told when somebody imports them.
 _PICKLERS: dict[str, Callable[[Any], None]] = {
     "multiprocessing.reduction": _register_forking,
     "loky.backend.reduction": _register_loky,
     "joblib.externals.loky.backend.reduction": _register_loky,
+    "joblib.pool": _register_pool,
 }
 
 
