@@ -217,7 +217,7 @@ def test_read_only_arrays_are_read_only_elsewhere():
 
 def test_arrays_on_other_queues_come_on_the_default_queue():
     queue = usm.SyclQueue("host:cpu:0", property=["in_order", "enable_profiling"])
-    array = ut.zeros(20000, usm_type="device", sycl_queue=queue)
+    array = ut.zeros(20000, "int64", usm_type="device", sycl_queue=queue)
     queue.memset_async(array.usm_data, 1)
     context = multiprocessing.get_context("spawn")
     with context.Pool(1) as pool:
@@ -238,7 +238,7 @@ def queue_and_view(array):
 
 def test_queues_and_events_go_with_arrays():
     queue = usm.SyclQueue("host:cpu:0", property="in_order")
-    array = ut.zeros(20000, usm_type="device", sycl_queue=queue)
+    array = ut.zeros(20000, "int64", usm_type="device", sycl_queue=queue)
     event = queue.memset_async(array.usm_data, 1)
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         assert pool.apply(add_on, (queue, event, array)) == (True, "complete")
