@@ -316,6 +316,24 @@ def test_processes_in_a_sandbox_share(user):
     assert run(SANDBOX + textwrap.dedent(code)).split() == ["shared"]
 
 
+def test_a_process_without_file_descriptors_sends_copies():
+    """A message that raises in the thread of a queue would be lost."""
+    code = """
+        import resource
+        from multiprocessing.reduction import ForkingPickler
+
+        resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40))
+        arrays = [ut.full(20000, number, usm_type="shared", device="host") for number in range(60)]
+        messages = [bytes(ForkingPickler.dumps(array)) for array in arrays]
+        assert 0 < usm.ipc.pending() < 40
+        found = [ForkingPickler.loads(message) for message in messages]
+        assert [int(array[19999]) for array in found] == list(range(60))
+        assert usm.ipc.pending() == 0
+        print("sent")
+    """
+    assert run(code).split() == ["sent"]
+
+
 def test_what_is_left_of_a_process_is_not_what_others_have_opened():
     """A reader that has got memory says so to the process itself, which hears that before it hands the rest over."""
     code = """
