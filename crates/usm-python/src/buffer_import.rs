@@ -158,7 +158,7 @@ impl HostBytes {
     }
 
     /// The bytes as USM of that kind, without a copy, which keeps the buffer; the buffer where that is not possible.
-    pub(crate) fn to_usm(self, queue: &Queue, kind: UsmKind) -> Result<UsmBuffer, Self> {
+    pub(crate) fn into_usm(self, queue: &Queue, kind: UsmKind) -> Result<UsmBuffer, Self> {
         let (address, len_bytes, writable) = (self.buffer.address(), self.len(), !self.buffer.is_read_only());
         // SAFETY: 1. P1, P2. 2. That no other thread writes the bytes meanwhile is up to the Python program, as for every consumer of the
         // buffer protocol.

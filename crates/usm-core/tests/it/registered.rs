@@ -20,8 +20,9 @@ impl External {
     }
 
     fn register(&self, queue: &Queue, kind: UsmKind, range: Range<usize>) -> Option<Allocation> {
+        let start = NonNull::new(self.start().as_ptr().wrapping_add(range.start)).unwrap();
         // SAFETY: tests drop the allocations before this, and the range may be longer than this where it is refused.
-        unsafe { queue.register_host_memory(kind, self.start().add(range.start), range.len()) }
+        unsafe { queue.register_host_memory(kind, start, range.len()) }
     }
 
     fn kind(&self, queue: &Queue, index: usize) -> Option<UsmKind> {

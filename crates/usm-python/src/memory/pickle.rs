@@ -101,7 +101,7 @@ pub(crate) fn over_buffer<'py>(
     nbytes: usize,
 ) -> PyResult<Bound<'py, PyAny>> {
     let MemoryContent { kind, queue, bytes } = MemoryContent::of(usm_type, device, data, Some(nbytes))?;
-    match bytes.to_usm(&queue, kind) {
+    match bytes.into_usm(&queue, kind) {
         Ok(buffer) => wrap(py, if readonly { buffer.read_only() } else { buffer }),
         Err(bytes) => MemoryContent { kind, queue, bytes }.wrap_copy(py, readonly),
     }

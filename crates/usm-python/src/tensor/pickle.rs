@@ -150,7 +150,7 @@ impl<'a> ArrayContent<'a> {
         if len_bytes != Some(bytes.len()) || !is_aligned {
             return Ok(Err(Self { kind, queue, dtype, shape, bytes }));
         }
-        match bytes.to_usm(&queue, kind) {
+        match bytes.into_usm(&queue, kind) {
             Ok(buffer) => Ok(Ok(UsmArray::from_parts(buffer, dtype, layout, 0).or_raise()?)),
             Err(bytes) => Ok(Err(Self { kind, queue, dtype, shape, bytes })),
         }
