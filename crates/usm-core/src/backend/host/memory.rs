@@ -132,23 +132,30 @@ impl Memory {
     /// bytes stay where they are until a later call finds those jobs ended.
     pub(super) fn free(&mut self, address: usize) {
         self.collect();
-        let last = self.blocks.range_mut(..=address).next_back();
-        let Some((&first, known)) = last.filter(|(first, known)| address - *first < known.len_bytes) else {
-            return;
-        };
-        let address = match &mut known.storage {
-            Storage::External(count) if *count > 1 => {
-                *count -= 1;
-                return;
-            }
-            Storage::External(_) => first,
-            Storage::Heap | Storage::Arena(_) => address,
-        };
-        let Some(mut block) = self.blocks.remove(&address) else { return };
-        if block.is_in_use() {
+        let Some(mut block) = self.blocks.remove(&address) else { return self.end_part(address) };
+        if let Storage::External(count) = &mut block.storage
+            && *count > 1
+        {
+            *count -= 1;
+            self.blocks.insert(address, block);
+        } else if block.is_in_use() {
             self.freed_in_use.push((address, block));
         } else {
             self.give_back(address, block);
+        }
+    }
+
+    /// Ends a registration within a registered block.
+    fn end_part(&mut self, address: usize) {
+        let last = self.blocks.range_mut(..=address).next_back();
+        let Some((&first, block)) = last.filter(|(first, block)| address - *first < block.len_bytes) else {
+            return;
+        };
+        if let Storage::External(count) = &mut block.storage {
+            *count -= 1;
+            if *count == 0 {
+                self.blocks.remove(&first);
+            }
         }
     }
 
