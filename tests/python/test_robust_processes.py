@@ -35,13 +35,15 @@ def test_a_storm_of_processes_leaves_nothing(device):
         pytest.skip("a storm of processes on one GPU is a test of its driver")
     arrays = ARRAYS if device == "host" else ARRAYS // 10 + 100
     before, name = shared_kib(), requirements.device_of(device).filter_string
-    variables = {storm.TOKEN: f"{os.getpid()}-{device}"}
+    folder = os.path.dirname(__file__)
+    paths = os.pathsep.join([folder, *filter(None, [os.environ.get("PYTHONPATH")])])
+    variables = {storm.TOKEN: f"{os.getpid()}-{device}", "PYTHONPATH": paths}
     if device == "host":
         # Each process looks for its devices.
         variables |= {"USM_SYCL_ROOT": "/nowhere", "USM_CUDA": "0"}
     done = subprocess.run(
         [sys.executable, "-c", "from support.storm import main; main()", str(SEED), str(arrays), name],
-        cwd=os.path.dirname(__file__),
+        cwd=folder,
         env=os.environ | variables,
         capture_output=True,
         text=True,
