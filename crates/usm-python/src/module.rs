@@ -39,7 +39,9 @@ pub mod _usm {
     #[pymodule_export]
     use crate::functions::{backends, get_num_threads, live_allocations, set_num_threads};
     #[pymodule_export]
-    use crate::ipc::{IpcHandle, bytes_for_one, export, hand_over, keep, open, pending, release_pending};
+    use crate::ipc::{
+        IpcHandle, bytes_for_one, export, hand_over, keep, open, open_cuda, pending, release_pending,
+    };
     #[pymodule_export]
     use crate::memory::{
         LiveMemory, MemoryPool, MemorySnapshot, MemoryUSMDevice, MemoryUSMHost, MemoryUSMShared,

@@ -31,7 +31,7 @@ pub fn hand_over() -> Result<Option<Vec<OwnedFd>>> {
     let mut files = Vec::new();
     for (token, offer) in lock(&server.offers).iter() {
         let memory = &offer.shared.memory;
-        if !offer.is_once || memory.files.is_empty() || !memory.data.is_empty() {
+        if !offer.is_once || !memory.is_kept_by_files {
             continue;
         }
         let answer = Answer::Memory(offer.shared.clone());
@@ -75,7 +75,7 @@ pub unsafe fn keep(listener: RawFd, state: RawFd, parent: u32) -> Result<()> {
     let parent = i32::try_from(parent).ok().and_then(Pid::from_raw);
     let parent = parent.ok_or_else(|| refused(io::ErrorKind::InvalidInput.into()))?;
     let parent = pidfd_open(parent, PidfdFlags::empty()).map_err(|error| refused(error.into()))?;
-    let server = Server::new(0, listener, offers);
+    let server = Server::new(0, listener, offers)?;
     server.serve(Some(parent.as_fd()), || lock(&server.offers).is_empty());
     Ok(())
 }
