@@ -275,9 +275,10 @@ impl Server {
             }
             let is_ready: Vec<_> = polled.iter().map(|polled| !polled.revents().is_empty()).collect();
             let mut ready = is_ready.iter();
-            connections.retain_mut(|connection| match ready.next() {
-                Some(true) => self.go_on(connection).unwrap_or(false),
-                _ => true,
+            connections.retain_mut(|connection| {
+                // A word ends it here: the next question goes to whoever listens then.
+                ready.next() != Some(&true)
+                    || (self.go_on(connection).unwrap_or(false) && connection.sent.is_some())
             });
         }
     }
