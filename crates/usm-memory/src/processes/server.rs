@@ -316,25 +316,20 @@ impl Server {
         if received != TOKEN_BYTES {
             return Ok(false);
         }
-        let found = match is_of_this_user(stream).unwrap_or(false) {
-            false => Err("it is of another user"),
-            true => lock(&self.offers)
-                .get(&token)
-                .map(|offer| offer.shared.clone())
-                .ok_or("the memory is not on offer any more"),
-        };
+        if !is_of_this_user(stream).unwrap_or(false) {
+            Answer::Refused("it is of another user".to_owned()).send(stream)?;
+            return Ok(false);
+        }
+        connection.started = None;
+        let found = lock(&self.offers).get(&token).map(|offer| offer.shared.clone());
         match found {
-            Err(reason) => {
-                Answer::Refused(reason.to_owned()).send(stream)?;
-                connection.started = None;
-                Ok(true)
-            }
-            Ok(shared) => {
+            None => Answer::Refused("the memory is not on offer any more".to_owned()).send(stream)?,
+            Some(shared) => {
                 Answer::Memory(shared).send(stream)?;
-                (connection.sent, connection.started) = (Some(token), None);
-                Ok(true)
+                connection.sent = Some(token);
             }
         }
+        Ok(true)
     }
 }
 
