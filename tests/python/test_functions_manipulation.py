@@ -133,6 +133,31 @@ def test_concat(place, shape, count, data):
     same(ut.concat(tuple(ours), axis=None), np.concatenate(theirs, axis=None), *ours)
 
 
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda a: a,
+        lambda a: a.T,
+        lambda a: a.T[1:, :3],
+        lambda a: a.T[::-1],
+        lambda a: a[:, ::-1].T,
+    ],
+)
+@pytest.mark.parametrize("axis", [0, 1])
+def test_concat_keeps_the_order_of_memory(queue, usm_type, view, axis):
+    theirs = np.arange(24, dtype="f4").reshape(4, 6)
+    ours = ut.asarray(theirs, sycl_queue=queue, usm_type=usm_type)
+    expected = np.concatenate([view(theirs), view(theirs)], axis)
+    found = ut.concat([view(ours), view(ours)], axis=axis)
+    assert found.strides == tuple(stride // 4 for stride in expected.strides)
+    assert ut.asnumpy(found).tolist() == expected.tolist()
+    # Operands of several orders, and repeated ones, are joined in rows.
+    rows = ut.concat([view(ours), ut.asarray(view(ours), order="C", copy=True)], axis=axis)
+    assert rows.flags.c_contiguous
+    repeated = ut.concat([ut.broadcast_to(ours[:1], (5, 6))] * 2, axis=axis)
+    assert repeated.flags.c_contiguous
+
+
 @campaign
 @given(places, shapes, st.integers(1, 3), st.data())
 def test_stack_and_unstack(place, shape, count, data):

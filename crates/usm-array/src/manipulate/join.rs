@@ -3,12 +3,13 @@
 use super::follow::{Followed, put};
 use crate::array::UsmArray;
 use crate::error::{ManipulateError, Result};
-use crate::layout::{SliceItem, normalise_axis};
+use crate::layout::{Axes, Layout, SliceItem, normalise_axis};
 
 impl UsmArray {
     /// Arrays joined one behind the other along an axis, or without one all their elements in row-major order.
     ///
-    /// The dtype is the promoted one, and the kind [`coerced_kind`](crate::coerced_kind) of the kinds.
+    /// The dtype is the promoted one, and the kind [`coerced_kind`](crate::coerced_kind) of the kinds. Axes that are in one order of memory
+    /// in all arrays are in this order in the result, too, as in NumPy: joined transposes are copied without a transposition.
     ///
     /// ```
     /// use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
@@ -38,7 +39,14 @@ impl UsmArray {
         check_shapes(arrays, Some(axis))?;
         let mut shape = first.shape().to_vec();
         shape[axis] = total(arrays.iter().map(|array| array.shape()[axis]));
-        let result = followed.empty(&shape)?;
+        let result = match common_memory_order(arrays) {
+            None => followed.empty(&shape)?,
+            Some(axes) => {
+                let ordered: Vec<_> = axes.iter().map(|&axis| shape[axis.cast_unsigned()]).collect();
+                let places: Vec<_> = (0..axes.len().cast_signed()).collect();
+                followed.empty(&ordered)?.moveaxis(&places, &axes)?
+            }
+        };
         let mut items = vec![SliceItem::FULL; axis + 1];
         let mut start = 0;
         for array in arrays {
@@ -76,6 +84,17 @@ impl UsmArray {
         result.unstack(axis)?.zip(arrays).try_for_each(|(target, array)| put(&target, array))?;
         Ok(result)
     }
+}
+
+/// The order of memory that the axes of all arrays have, where it is not row-major. Repeated axes have none.
+fn common_memory_order(arrays: &[&UsmArray]) -> Option<Axes<isize>> {
+    let layouts = || arrays.iter().map(|array| array.layout());
+    let axes = layouts().next()?.memory_order();
+    let is_repeated = |layout: &Layout| {
+        layout.shape().iter().zip(layout.strides()).any(|(&size, &stride)| size > 1 && stride == 0)
+    };
+    let is_common = layouts().all(|layout| !is_repeated(layout) && layout.memory_order() == axes);
+    (is_common && !axes.is_sorted()).then_some(axes)
 }
 
 /// All elements in row-major order, one array after the other.

@@ -96,10 +96,17 @@ fn counting(
     (array, Host { shape: shape.to_vec(), elements })
 }
 
-/// The result is new writable memory of the kind and queue.
+/// The result is new writable memory of the kind and queue, in rows.
 fn check(found: &UsmArray, expected: &Host, kind: UsmKind, source: &UsmArray) {
+    check_memory(found, expected, kind, source);
+    assert!(found.is_c_contiguous());
+}
+
+/// The result is new writable memory of the kind and queue, without gaps.
+fn check_memory(found: &UsmArray, expected: &Host, kind: UsmKind, source: &UsmArray) {
     assert_eq!(&Host::of(found), expected);
-    assert!(found.is_writable() && found.is_c_contiguous());
+    let in_memory = found.permute(&found.layout().memory_order()).unwrap();
+    assert!(found.is_writable() && in_memory.is_c_contiguous());
     assert_eq!((found.kind(), found.queue()), (kind, source.queue()));
     assert!(!found.buffer().same_allocation(source.buffer()));
 }
@@ -153,7 +160,7 @@ proptest! {
         let found = UsmArray::concat(&borrowed, Some(given)).unwrap();
         prop_assert_eq!(found.dtype(), widest(&parts));
         let expected = expected.rounded(widest(&parts));
-        check(&found, &expected, kind, &arrays[0]);
+        check_memory(&found, &expected, kind, &arrays[0]);
 
         let all: Vec<u8> = hosts.iter().flat_map(|host| host.elements.clone()).collect();
         let flat = UsmArray::concat(&borrowed, None).unwrap();
