@@ -39,7 +39,9 @@ pub mod _usm {
     #[pymodule_export]
     use crate::functions::{backends, get_num_threads, live_allocations, set_num_threads};
     #[pymodule_export]
-    use crate::ipc::{IpcHandle, bytes_for_one, export, hand_over, keep, open, pending, release_pending};
+    use crate::ipc::{
+        IpcHandle, bytes_for_one, export, hand_over, keep, open, pending, release_pending, withdraw,
+    };
     #[pymodule_export]
     use crate::memory::{
         LiveMemory, MemoryPool, MemorySnapshot, MemoryUSMDevice, MemoryUSMHost, MemoryUSMShared,
@@ -61,7 +63,7 @@ pub mod _usm {
         select_cpu_device, select_default_device, select_device_with_aspects, select_gpu_device,
     };
     #[pymodule_export]
-    use crate::sycl::_strict_device;
+    use crate::sycl::{_strict_device, unpickle_on};
     #[pymodule_export]
     use crate::sycl::pickle::{device_from_pickle, queue_from_pickle};
     #[pymodule_export]
