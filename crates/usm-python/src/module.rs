@@ -63,9 +63,9 @@ pub mod _usm {
         select_cpu_device, select_default_device, select_device_with_aspects, select_gpu_device,
     };
     #[pymodule_export]
-    use crate::sycl::{_strict_device, unpickle_on};
-    #[pymodule_export]
     use crate::sycl::pickle::{device_from_pickle, queue_from_pickle};
+    #[pymodule_export]
+    use crate::sycl::{_strict_device, unpickle_on};
     #[pymodule_export]
     use crate::sycl::{SyclContext, SyclDevice, SyclEvent, SyclPlatform, SyclQueue};
     #[pymodule_export]
