@@ -1,4 +1,4 @@
-"""Dask's own tests of a chunk type pass with arrays of this package in the place of CuPy's, but for those listed here."""
+"""Dask's own tests of a chunk type pass with our arrays in the place of CuPy's, but for those listed here."""
 
 from pathlib import Path
 

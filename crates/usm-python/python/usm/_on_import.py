@@ -25,6 +25,7 @@ _WATCHED = {
     "joblib.externals.loky.backend.reduction": ("ipc", "_register_loky"),
     "loky.backend.reduction": ("ipc", "_register_loky"),
     "multiprocessing.reduction": ("ipc", "_register_forking"),
+    "zarr.core.buffer.cpu": ("zarr._values", "register"),
 }
 
 

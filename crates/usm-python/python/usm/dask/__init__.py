@@ -11,7 +11,7 @@ worker for each device.
 | ``_frames`` | arrays in messages and on disk, as bytes |
 | ``_handles`` | arrays between workers of one machine, as handles |
 | ``_sizeof`` | the size of arrays, for dask's memory limits |
-| ``_zarr`` | buffers of zarr |
+| ``_worker`` | the start of a worker of ``LocalCluster`` |
 """
 
 from __future__ import annotations
