@@ -9,6 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 
 from .._usm import SyclDevice, get_devices
+from ._spill import worker_data
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,16 +18,27 @@ if TYPE_CHECKING:
 
 __all__ = ["LocalCluster"]
 
-distributed: Any = import_module("distributed")
-_Cluster: Any = distributed.LocalCluster
-_Nanny: Any = distributed.Nanny
+_distributed: Any = import_module("distributed")
+_memory: Any = import_module("distributed.worker_memory")
+_Cluster: Any = _distributed.LocalCluster
+_Nanny: Any = _distributed.Nanny
+
+#: The part of the memory of a device that its worker fills with results.
+_DEVICE_FRACTION = 0.8
 
 
 class _DeviceNanny(_Nanny):  # type: ignore[misc]
-    """The nanny of a worker whose default device is one of `devices`: the one of its number in the cluster."""
+    """The nanny of a worker whose default device is the one of its number in the cluster."""
 
-    def __init__(self, *arguments: Any, devices: Sequence[str], env: dict[str, str] | None = None, **options: Any):
-        device = devices[options["name"] % len(devices)]
+    def __init__(
+        self, *arguments: Any, devices: Sequence[tuple[str, int | None]], env: Any = None, **options: Any
+    ) -> None:
+        device, device_limit = devices[int(options["name"]) % len(devices)]
+        if device_limit is not None and "data" not in options:
+            memory_limit = _memory.parse_memory_limit(
+                options.get("memory_limit", "auto"), options.get("nthreads") or 1, logger=_memory.worker_logger
+            )
+            options["data"] = worker_data, {"memory_limit": memory_limit, "device_limit": device_limit}
         options["preload"] = [*(options.get("preload") or ()), "usm.dask._worker"]
         super().__init__(*arguments, env={**(env or {}), "USM_DEFAULT_DEVICE": device}, **options)
 
@@ -36,46 +48,61 @@ class LocalCluster(_Cluster):  # type: ignore[misc]
 
     `devices` are filter selectors or :class:`usm.SyclDevice`; a device that is named twice has two workers. By default
     they are all devices but those of CPUs, or the default device where there are no others. Arrays that come to a
-    worker come to its device. `threads_per_worker` is 1 by default. The other arguments are those of
+    worker come to its device.
+
+    `device_memory_limit` is the number of bytes of results in device memory of a worker, or a text such as "4GiB"; more
+    of them move to host memory. By default it is 80 % of the memory of a device, and no limit for CPUs, whose device
+    memory is that of the host. `threads_per_worker` is 1 by default. The other arguments are those of
     ``distributed.LocalCluster``.
 
-    Raises ValueError for no devices and for `processes` and `n_workers`, which follow from the devices.
+    Raises ValueError for an empty `devices`, and for arguments that follow from the devices.
 
     ::
 
         with usm.dask.LocalCluster(devices=["cuda:gpu:0", "cuda:gpu:1"]) as cluster, cluster.get_client():
-            dask.array.random.random((20000, 20000)).to_backend("usm").std().compute()
+            x = dask.array.random.random((20000, 20000)).to_backend("usm")
+            x.std().compute()
     """
 
     def __init__(
-        self, devices: Sequence[str | SyclDevice] | None = None, *, threads_per_worker: int = 1, **options: Any
+        self,
+        devices: Sequence[str | SyclDevice] | None = None,
+        *,
+        device_memory_limit: int | str | None = None,
+        threads_per_worker: int = 1,
+        **options: Any,
     ) -> None:
         for name in ("n_workers", "processes", "worker_class"):
             if name in options:
                 raise ValueError(
-                    f"{name}: found {options[name]!r}, allowed is no such argument: each of `devices` has a worker "
-                    "process; distributed.LocalCluster has other workers"
+                    f"{name}: found {options[name]!r}, allowed is no such argument, since each of `devices` has a "
+                    "worker process; distributed.LocalCluster takes it"
                 )
-        names = _names(devices)
+        chosen = _chosen(devices)
         super().__init__(
-            n_workers=len(names),
+            n_workers=len(chosen),
             threads_per_worker=threads_per_worker,
             worker_class=_DeviceNanny,
             processes=True,
-            devices=names,
+            devices=[(device.filter_string, _limit(device, device_memory_limit)) for device in chosen],
             **options,
         )
 
 
-def _names(devices: Sequence[str | SyclDevice] | None) -> list[str]:
-    if devices is None:
-        # One worker process per device is of use where the workers do not share the cores of the CPU.
-        devices = [device for device in get_devices() if not device.is_cpu] or [SyclDevice()]
+def _chosen(devices: Sequence[str | SyclDevice] | None) -> list[SyclDevice]:
     if isinstance(devices, (str, SyclDevice)):
-        raise TypeError(f"devices: found {devices!r}, allowed is a sequence of devices, such as [{devices!r}]")
-    names = [
-        SyclDevice(device).filter_string if isinstance(device, str) else device.filter_string for device in devices
-    ]
-    if not names:
-        raise ValueError("devices: found no device, allowed is one or more; None selects them")
-    return names
+        raise TypeError(f"devices: found {devices!r}, allowed is a sequence of devices: [{devices!r}]")
+    if devices is None:
+        # Workers on CPUs share the cores.
+        return [device for device in get_devices() if not device.is_cpu] or [SyclDevice()]
+    chosen = [SyclDevice(device) if isinstance(device, str) else device for device in devices]
+    if not chosen:
+        raise ValueError("devices: found an empty sequence, allowed are one or more devices, and None for all")
+    return chosen
+
+
+def _limit(device: SyclDevice, asked: int | str | None) -> int | None:
+    if asked is not None:
+        limit: int = import_module("dask.utils").parse_bytes(asked)
+        return limit
+    return None if device.is_cpu else int(device.global_mem_size * _DEVICE_FRACTION)

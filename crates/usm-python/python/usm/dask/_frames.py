@@ -36,7 +36,7 @@ def serialize(array: usm_ndarray, context: Any = None) -> tuple[dict[str, Any], 
     handle = _handles.for_peer(array, context)
     if handle is not None:
         return {"handle": handle}, []
-    header: dict[str, Any] = {"kind": array.usm_type}
+    header: dict[str, Any] = {"kind": array.usm_type, "readonly": not array.flags.writable}
     if 0 in array.strides and array.size > 1:
         # One element stands for all along the axis.
         header["broadcast"] = array.shape
@@ -45,8 +45,8 @@ def serialize(array: usm_ndarray, context: Any = None) -> tuple[dict[str, Any], 
         # The strided copy is made on the device, and host memory gets it dense.
         axes = _memory_order(array)
         array = ut.permute_dims(ut.asarray(ut.permute_dims(array, axes), usm_type="host", order="C"), _inverse(axes))
-    _, (_, device, readonly, dtype, shape, axes, data) = array.__reduce_ex__(5)
-    header |= {"device": device, "readonly": readonly, "dtype": dtype, "shape": shape, "axes": axes}
+    _, (_, device, _, dtype, shape, axes, data) = array.__reduce_ex__(5)
+    header |= {"device": device, "dtype": dtype, "shape": shape, "axes": axes}
     frame = memoryview(data)
     return header, [frame.toreadonly().cast("B") if frame.nbytes else memoryview(b"")]
 
