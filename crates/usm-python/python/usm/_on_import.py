@@ -7,7 +7,6 @@ others therefore watches for a few modules. When one of them has been loaded, a 
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +29,8 @@ _WATCHED = {
 
 
 def _register(name: str, module: Any) -> None:
+    from importlib import import_module
+
     home, function = _WATCHED[name]
     try:
         getattr(import_module(f"{__package__}.{home}"), function)(module)

@@ -102,7 +102,8 @@ def _classes() -> tuple[type, ...]:
     return usm_ndarray, MemoryUSMDevice, MemoryUSMHost, MemoryUSMShared
 
 
-def _register_forking(module: Any) -> None:
+# `usm._on_import` calls both when somebody imports the modules with these picklers.
+def _register_forking(module: Any) -> None:  # pyright: ignore[reportUnusedFunction]
     for cls in _classes():
         module.ForkingPickler.register(cls, _reduce)
     from multiprocessing.util import register_after_fork
@@ -112,6 +113,6 @@ def _register_forking(module: Any) -> None:
     register_after_fork(_leave, _prepare_end)
 
 
-def _register_loky(module: Any) -> None:
+def _register_loky(module: Any) -> None:  # pyright: ignore[reportUnusedFunction]
     for cls in _classes():
         module.register(cls, _reduce)

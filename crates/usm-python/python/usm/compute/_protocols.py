@@ -160,16 +160,19 @@ def _creation(name: str) -> Callable[..., Any]:
 
 
 def _arange(array: usm_ndarray, *arguments: Any, dtype: Any = None, **where: Any) -> Any:
-    *limits, dtype = arguments if len(arguments) == 4 else (*arguments, dtype)
-    return ut.arange(*limits, dtype=dtype, **_where(array, where))
+    # In NumPy the dtype may come fourth.
+    dtype = arguments[3] if len(arguments) == 4 else dtype
+    return ut.arange(*arguments[:3], dtype=dtype, **_where(array, where))
 
 
 def _linspace(array: usm_ndarray, start: Any, stop: Any, *rest: Any, **keywords: Any) -> Any:
-    limits = [limit.item() if isinstance(limit, usm_ndarray) and not limit.ndim else limit for limit in (start, stop)]
-    if any(isinstance(limit, (usm_ndarray, np.ndarray)) for limit in limits):
-        limits = [ut.asnumpy(limit) if isinstance(limit, usm_ndarray) else limit for limit in limits]
-        return _of_numpy(np.linspace)(array, *limits, *rest, **keywords)
-    return ut.linspace(*limits, *rest, **_where(array, keywords))
+    start, stop = (
+        limit.item() if isinstance(limit, usm_ndarray) and not limit.ndim else limit for limit in (start, stop)
+    )
+    if np.ndim(start) or np.ndim(stop):
+        start, stop = (ut.asnumpy(limit) if isinstance(limit, usm_ndarray) else limit for limit in (start, stop))
+        return _of_numpy(np.linspace)(array, start, stop, *rest, **keywords)
+    return ut.linspace(start, stop, *rest, **_where(array, keywords))
 
 
 def _of_numpy(create: Callable[..., Any]) -> Callable[..., Any]:
@@ -202,7 +205,7 @@ def _asarray(
     return ut.asarray(obj, dtype=dtype, copy=copy, order=order or "K", **_where(array, where))
 
 
-def _ordered(order: str) -> Callable[..., Any]:
+def _ordered(order: Any) -> Callable[..., Any]:
     def ordered(array: usm_ndarray, obj: Any, dtype: Any = None, **where: Any) -> Any:
         made = ut.asarray(obj, dtype=dtype, order=order, **_where(array, where))
         return made if made.ndim else made.reshape(1)
@@ -215,15 +218,13 @@ def _eye(array: usm_ndarray, N: int, M: int | None = None, k: int = 0, dtype: An
 
 
 def _like(name: str) -> Callable[..., Any]:
-    def create(
-        array: usm_ndarray,
-        prototype: Any,
-        *values: Any,
-        dtype: Any = None,
-        order: str = "K",
-        shape: Any = None,
-        **_: Any,
-    ) -> Any:
+    num_values = 1 if name == "full_like" else 0
+
+    def create(array: usm_ndarray, prototype: Any, *arguments: Any, **keywords: Any) -> Any:
+        values, rest = arguments[:num_values], arguments[num_values:]
+        named = dict(zip(("dtype", "order", "subok", "shape"), rest, strict=False)) | keywords
+        values = values or tuple(named.pop(value) for value in ("fill_value",) if value in named)
+        dtype, order, shape = named.get("dtype"), named.get("order", "K"), named.get("shape")
         dtype = prototype.dtype if dtype is None else dtype
         if shape is not None:
             kind = {"usm_type": prototype.usm_type, "sycl_queue": prototype.sycl_queue, "dtype": dtype}

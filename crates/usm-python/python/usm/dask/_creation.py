@@ -30,16 +30,13 @@ def _meta() -> usm_ndarray:
     return ut.empty(0)
 
 
-def _created(name: str) -> Callable[..., Any]:
-    def create(*arguments: Any, **keywords: Any) -> Any:
-        what = "like" if name == "arange" else "meta"
-        if keywords.get(what) is None:
-            keywords[what] = _meta()
-        with dask.config.set({"array.backend": "numpy"}):
-            return getattr(da, name)(*arguments, **keywords)
-
-    create.__name__ = create.__qualname__ = name
-    return create
+def _created(name: str, arguments: Any, keywords: dict[str, Any]) -> Any:
+    """What dask creates with chunks as those of `like` or `meta`."""
+    what = "like" if name == "arange" else "meta"
+    if keywords.get(what) is None:
+        keywords[what] = _meta()
+    with dask.config.set({"array.backend": "numpy"}):
+        return getattr(da, name)(*arguments, **keywords)
 
 
 def _moved(array: Any) -> usm_ndarray:
@@ -65,12 +62,6 @@ class RandomState:
 class UsmBackend(_Backend):  # type: ignore[misc]
     """The entry point ``usm`` of ``dask.array.backends``."""
 
-    ones = staticmethod(_created("ones"))
-    zeros = staticmethod(_created("zeros"))
-    empty = staticmethod(_created("empty"))
-    full = staticmethod(_created("full"))
-    arange = staticmethod(_created("arange"))
-
     @classmethod
     def to_backend_dispatch(cls) -> Callable[[Any], usm_ndarray]:
         """What moves a chunk to USM."""
@@ -92,3 +83,28 @@ class UsmBackend(_Backend):  # type: ignore[misc]
     def default_bit_generator(self) -> Any:
         """What draws random numbers with ``dask.array.random.default_rng``: these are NumPy's, and its arrays."""
         return np.random.PCG64
+
+    @staticmethod
+    def ones(*arguments: Any, **keywords: Any) -> Any:
+        """A dask array of ones."""
+        return _created("ones", arguments, keywords)
+
+    @staticmethod
+    def zeros(*arguments: Any, **keywords: Any) -> Any:
+        """A dask array of zeros."""
+        return _created("zeros", arguments, keywords)
+
+    @staticmethod
+    def empty(*arguments: Any, **keywords: Any) -> Any:
+        """A dask array of any values."""
+        return _created("empty", arguments, keywords)
+
+    @staticmethod
+    def full(*arguments: Any, **keywords: Any) -> Any:
+        """A dask array of one number."""
+        return _created("full", arguments, keywords)
+
+    @staticmethod
+    def arange(*arguments: Any, **keywords: Any) -> Any:
+        """A dask array of evenly spaced numbers."""
+        return _created("arange", arguments, keywords)

@@ -22,6 +22,7 @@ __all__ = ["Buffer", "NDBuffer"]
 
 _core: Any = import_module("zarr.core.buffer.core")
 _cpu: Any = import_module("zarr.core.buffer.cpu")
+_numpy: Any = import_module("numpy")
 
 
 class Buffer(_cpu.Buffer):  # type: ignore[misc]
@@ -80,10 +81,8 @@ class NDBuffer(_core.NDBuffer):  # type: ignore[misc]
 def _have_bits(array: usm_ndarray, number: Any) -> bool:
     if array.dtype.kind == "c":
         return _have_bits(array.real, number.real) and _have_bits(array.imag, number.imag)
-    from numpy import asarray
-
     # 0.0 and -0.0 differ, and NaN is itself.
     bits = f"u{array.dtype.itemsize}"
-    wanted = asarray(number, dtype=array.dtype).view(bits).item()
+    wanted = _numpy.asarray(number, dtype=array.dtype).view(bits).item()
     flat = ut.reshape(ut.asarray(array, order="C"), (-1,)).view(bits)
     return bool(ut.all(ut.equal(flat, wanted)))

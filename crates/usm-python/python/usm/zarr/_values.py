@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import usm.tensor as ut
 
 from ..tensor import usm_ndarray
@@ -28,6 +30,7 @@ def on_host(array: Any) -> Any:
     """An array of NumPy: over host and shared memory, a copy of device memory; other objects as they are."""
     if not isinstance(array, usm_ndarray):
         return array
-    from numpy import asarray
-
-    return ut.asnumpy(array) if array.usm_type == "device" else asarray(array)
+    if array.usm_type == "device":
+        return ut.asnumpy(array)
+    numpy: Any = import_module("numpy")
+    return numpy.asarray(array)
