@@ -2,10 +2,13 @@
 
 from pathlib import Path
 
+import pytest
+
 from support import requirements
 from support.peer_suites import Suite, found, outcomes, surprises
 
-requirements.needed("dask")
+requirements.needed("dask", required=requirements.REQUIRE_SYCL)
+pytestmark = pytest.mark.skipif(not requirements.REQUIRE_DASK, reason="it takes long: cargo xtask verify dask runs it")
 
 DASK = Suite(
     package="dask.array.tests",

@@ -18,18 +18,18 @@ from support import dask_tasks as tasks
 LIMIT = 60
 
 
-def until(is_so: Callable[[], bool], what: str | Callable[[], str]) -> None:
+def until(is_so: Callable[[], bool], what: str) -> None:
     deadline = time.monotonic() + LIMIT
     while not is_so():
         if time.monotonic() > deadline:
-            raise SystemExit(f"this did not come: {what() if callable(what) else what}")
+            raise SystemExit(f"this did not come: {what}")
         time.sleep(0.2)
 
 
 def at_rest(client: Any) -> None:
     """Waits for the memory of the start: workers forget results a little later than the client."""
-    for what in (tasks.pending, tasks.bytes_in_use):
-        until(lambda: set(client.run(what).values()) == {0}, lambda: f"0 {what.__name__}, but {client.run(what)}")
+    until(lambda: set(client.run(tasks.pending).values()) == {0}, "no handles")
+    until(lambda: set(client.run(tasks.bytes_in_use).values()) == {0}, "no memory in use")
 
 
 def workers(client: Any) -> dict[str, str]:
@@ -74,9 +74,7 @@ def main(scheduler: str) -> None:
         computed(client)
         del kept, total
         until(lambda: set(client.run(tasks.pending).values()) == {0}, "no handle")
-        until(
-            lambda: set(client.run(tasks.bytes_in_use).values()) == {0}, "the memory of the start again"
-        )
+        until(lambda: set(client.run(tasks.bytes_in_use).values()) == {0}, "the memory of the start again")
     print("ok")
 
 
