@@ -1,9 +1,8 @@
 //! From the many objects that may stand for a context or queue to the thing itself.
 
-use std::sync::{Mutex, PoisonError};
-
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyString, PyTuple};
+use usm_array::usm_core::fork::ForkMutex;
 use usm_array::usm_core::{Context, Device, FilterSelector, Queue};
 
 use super::capsule::{self, QueueOrContext};
@@ -187,7 +186,7 @@ pub(crate) fn first_device(context: &Context) -> PyResult<Device> {
 }
 
 /// The device of arrays and memory from pickles, where it is not the one that the pickle names.
-static UNPICKLED: Mutex<Option<String>> = Mutex::new(None);
+static UNPICKLED: ForkMutex<Option<String>> = ForkMutex::new(None);
 
 /// _unpickle_on(device)
 ///
@@ -199,7 +198,7 @@ pub(crate) fn unpickle_on(device: Option<Bound<'_, PyString>>) -> PyResult<()> {
         queue_argument(device.py(), "device", Some(device.as_any()))?;
     }
     let device = device.map(|device| device.extract()).transpose()?;
-    *UNPICKLED.lock().unwrap_or_else(PoisonError::into_inner) = device;
+    *UNPICKLED.lock() = device;
     Ok(())
 }
 
@@ -207,7 +206,7 @@ pub(crate) fn unpickle_on(device: Option<Bound<'_, PyString>>) -> PyResult<()> {
 /// machine.
 pub(crate) fn pickled_queue(device: &Bound<'_, PyString>, instead: &str) -> PyResult<Queue> {
     let py = device.py();
-    let unpickled = UNPICKLED.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let unpickled = UNPICKLED.lock().clone();
     let unpickled = unpickled.map(|name| PyString::new(py, &name));
     let device = unpickled.as_ref().unwrap_or(device);
     let elsewhere = in_place_of::<SyclDeviceCreationError>(py, |text| {
