@@ -106,6 +106,19 @@ def test_dask_arrays(client):
     np.testing.assert_allclose(ut.asnumpy(found), ((n - n.mean(0)).T @ n).sum(1))
 
 
+@pytest.mark.parametrize(("method", "usm_type"), [(None, "device"), ("tasks", "device"), ("p2p", "shared")])
+def test_rechunk_of_many_chunks(client, method, usm_type):
+    """distributed's own method, which dask takes for them by default, reads host memory."""
+    n = np.arange(3600.0).reshape(60, 60)
+    x = da.from_array(n, chunks=(60, 3)).map_blocks(ut.asarray, usm_type=usm_type, meta=ut.empty((0, 0)))
+    setting = {} if method is None else {"array.rechunk.method": method}
+    with dask.config.set({"array.rechunk.threshold": 1} | setting):
+        found = x.rechunk((3, 60))
+    assert any(key.startswith("rechunk-p2p") for key in found.dask.layers) == (method == "p2p")
+    found = (found + 1).compute()
+    assert type(found) is ut.usm_ndarray and np.array_equal(ut.asnumpy(found), n + 1)
+
+
 PROGRAM = """
 import dask
 import dask.array as da

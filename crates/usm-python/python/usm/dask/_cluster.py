@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LocalCluster"]
 
+_config: Any = import_module("dask").config
 _distributed: Any = import_module("distributed")
 _memory: Any = import_module("distributed.worker_memory")
 _Cluster: Any = _distributed.LocalCluster
@@ -79,6 +80,8 @@ class LocalCluster(_Cluster):  # type: ignore[misc]
                     "worker process; distributed.LocalCluster takes it"
                 )
         chosen = _chosen(devices)
+        # The other method, which dask takes for many chunks, reads them as host memory.
+        _config.update_defaults({"array": {"rechunk": {"method": "tasks"}}})
         super().__init__(
             n_workers=len(chosen),
             threads_per_worker=threads_per_worker,

@@ -65,7 +65,7 @@ def register(tcp: ModuleType) -> None:
 def _is_worker() -> bool:
     """Whether a worker of distributed runs in this process."""
     module: Any = sys.modules.get("distributed.worker")
-    return module is not None and len(module.Worker._instances) > 0
+    return module is not None and len(getattr(module.Worker, "_instances", ())) > 0
 
 
 def _machine() -> str:
