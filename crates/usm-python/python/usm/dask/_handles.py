@@ -97,8 +97,11 @@ def for_peer(array: usm_ndarray, context: Any) -> bytes | None:
     name = context.get("recipient", {}).get(_KEY)
     if not name or not _is_worker() or name != _machine():
         return None
+    # The other worker gets no right to write to the memory.
+    readonly = array[...]
+    readonly.flags.writable = False
     try:
-        handle = _bytes_for_one(array)
+        handle = _bytes_for_one(readonly)
     except (ValueError, BufferError):
         # It has no form for other processes, or somebody writes to it.
         return None
@@ -124,7 +127,7 @@ def _withdraw_late() -> None:
 
 
 def opened(handle: bytes) -> usm_ndarray:
-    """The array of a handle. It is read-only, because it is the same memory as in the other worker."""
+    """The array of a handle. It is read-only, because a write would be seen in the other worker."""
     global _has_failed
     try:
         array: usm_ndarray = open(handle)
