@@ -10,6 +10,7 @@ import usm.tensor as ut
 from support import requirements
 
 protocol = requirements.needed("distributed.protocol", required=requirements.REQUIRE_SYCL)
+frames_module = requirements.needed("usm.dask._frames", required=True)
 handles = requirements.needed("usm.dask._handles", required=True)
 np = requirements.needed("numpy")
 
@@ -75,6 +76,24 @@ def test_a_device_that_is_not_here(usm_type, monkeypatch):
     header["sub-header"]["device"] = "level_zero:gpu:77"
     back = protocol.deserialize(header, frames)
     assert (back.sycl_device, back.usm_type, back.tolist()) == (usm.SyclDevice("host:cpu:0"), usm_type, [1, 1, 1])
+
+
+@pytest.mark.parametrize("kind", ["device", "shared"])
+def test_no_memory_left_on_the_device(kind, monkeypatch):
+    header, frames = protocol.serialize(ut.ones(3, usm_type=kind, device="host"))
+    made = frames_module._array_from_pickle
+
+    def refuse(usm_type, *rest):
+        if usm_type == kind:
+            raise usm.USMAllocationError("the test refuses it")
+        return made(usm_type, *rest)
+
+    monkeypatch.setattr(frames_module, "_array_from_pickle", refuse)
+    back = protocol.deserialize(header, frames)
+    assert (back.usm_type, back.sycl_device, back.tolist()) == ("host", usm.SyclDevice("host:cpu:0"), [1, 1, 1])
+    header["sub-header"]["kind"] = kind = "host"
+    with pytest.raises(usm.USMAllocationError, match="the test refuses it"):
+        protocol.deserialize(header, frames)
 
 
 @pytest.fixture

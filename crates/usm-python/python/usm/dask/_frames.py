@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import usm.tensor as ut
 
-from .._usm import SyclDeviceCreationError, _array_from_pickle, select_default_device
+from .._usm import SyclDeviceCreationError, USMAllocationError, _array_from_pickle, select_default_device
 from ..tensor import usm_ndarray
 from . import _handles
 
@@ -52,17 +52,25 @@ def serialize(array: usm_ndarray, context: Any = None) -> tuple[dict[str, Any], 
 
 
 def deserialize(header: dict[str, Any], frames: list[Any]) -> usm_ndarray:
-    """The array of a header and frames: of the same kind and device, or on the default device where that one is not
-    here."""
+    """The array of a header and frames: of the same kind and device where there is place for it."""
     if "handle" in header:
         return _handles.opened(header["handle"])
     rest = (header["readonly"], header["dtype"], header["shape"], header["axes"], frames[0] if frames else b"")
-    try:
-        array = _array_from_pickle(header["kind"], header["device"], *rest)
-    except SyclDeviceCreationError:
-        # distributed waits for ever for an array that cannot be read.
-        array = _array_from_pickle(header["kind"], select_default_device().filter_string, *rest)
+    array = _placed(header["kind"], header["device"], *rest)
     return ut.broadcast_to(array, header["broadcast"]) if "broadcast" in header else array
+
+
+def _placed(kind: Any, device: str, *rest: Any) -> usm_ndarray:
+    """A new array. It is on the default device where the other one is not here, and in host memory where the device has
+    no memory left: distributed waits for ever for an array that cannot be read."""
+    try:
+        return _array_from_pickle(kind, device, *rest)
+    except SyclDeviceCreationError:
+        return _placed(kind, select_default_device().filter_string, *rest)
+    except USMAllocationError:
+        if kind == "host":
+            raise
+        return _placed("host", device, *rest)
 
 
 def _memory_order(array: usm_ndarray) -> tuple[int, ...]:

@@ -131,11 +131,11 @@ def opened(handle: bytes) -> usm_ndarray:
     global _has_failed
     try:
         array: usm_ndarray = open(handle)
-    except (UsmError, ValueError) as error:
+        if _place is not None and array.sycl_device.filter_string != _place:
+            array = ut.asarray(array, device=_place)
+    except (MemoryError, UsmError, ValueError) as error:
         _has_failed = True
         # For distributed this is a broken connection: it closes it, and asks again.
         raise EOFError(f"usm: the handle of an array cannot be opened here: {error}") from error
-    if _place is not None and array.sycl_device.filter_string != _place:
-        array = ut.asarray(array, device=_place)
     array.flags.writable = False
     return array
