@@ -19,18 +19,22 @@ import usm.tensor as ut
 
 from support import requirements
 
-KINDS = pytest.mark.parametrize("kind", ["shared", "host", "device"])
+ALL_KINDS = ["shared", "host", "device"]
+KINDS = pytest.mark.parametrize("kind", ALL_KINDS)
 # What a forked process can use is the host.
 METHODS = ["spawn", "forkserver", "fork"]
-DEVICES = pytest.mark.parametrize(
-    ("method", "device"), [(method, "host") for method in METHODS] + [("spawn", "sycl"), ("forkserver", "sycl")]
+PLACES = [(device, kind) for device in ("host", "sycl") for kind in ALL_KINDS]
+PLACE = pytest.mark.parametrize(("device", "kind"), PLACES)
+METHOD_AND_PLACE = pytest.mark.parametrize(
+    ("method", "device", "kind"),
+    [(method, *place) for place in PLACES for method in METHODS if method != "fork" or place[0] == "host"],
 )
 
 
-def device_of(name):
+def device_of(name, kind):
     device = requirements.device_of(name)
-    if device.backend == "cuda":
-        pytest.skip("memory of CUDA devices has no form for other processes yet")
+    if device.backend == "cuda" and kind != "device":
+        pytest.skip("of CUDA, device memory alone has a form for other processes")
     return device
 
 
@@ -45,14 +49,13 @@ def write_and_answer(questions, answers):
         answers.put((array[::-2], type(array).__name__, array.usm_type, os.getpid()))
 
 
-@DEVICES
-@KINDS
+@METHOD_AND_PLACE
 def test_a_process_writes_to_the_same_memory(method, device, kind):
     context = multiprocessing.get_context(method)
     questions, answers = context.Queue(), context.Queue()
-    array = ut.arange(20000, dtype="float64", usm_type=kind, device=device_of(device))
+    array = ut.arange(20000, dtype="float64", usm_type=kind, device=device_of(device, kind))
     array.sycl_queue.wait()
-    process = context.Process(target=write_and_answer, args=(questions, answers))
+    process = context.Process(target=write_and_answer, daemon=True, args=(questions, answers))
     process.start()
     questions.put(array)
     view, name, usm_type, pid = answers.get(timeout=60)
@@ -68,16 +71,16 @@ def test_a_process_writes_to_the_same_memory(method, device, kind):
     assert usm.ipc.pending() == 0
 
 
-def put_and_end(answers, kind, number):
-    answers.put(ut.full(10000 + number, number, usm_type=kind, device="host"))
+def put_and_end(answers, device, kind, number):
+    answers.put(ut.full(10000 + number, number, usm_type=kind, device=device_of(device, kind)))
 
 
-@pytest.mark.parametrize("method", METHODS)
-@KINDS
-def test_a_process_may_end_before_its_answer_is_read(method, kind):
+@METHOD_AND_PLACE
+def test_a_process_may_end_before_its_answer_is_read(method, device, kind):
+    device_of(device, kind)
     context = multiprocessing.get_context(method)
     answers = context.Queue()
-    processes = [context.Process(target=put_and_end, args=(answers, kind, number)) for number in range(3)]
+    processes = [context.Process(target=put_and_end, daemon=True, args=(answers, device, kind, number)) for number in range(3)]
     for process in processes:
         process.start()
     for process in processes:
@@ -87,31 +90,101 @@ def test_a_process_may_end_before_its_answer_is_read(method, kind):
     assert found == [(0, 0), (1, 1), (2, 2)]
 
 
-def make_and_wait(pipe, kind):
-    array = ut.full(20000, 3, usm_type=kind, device="host")
+def open_and_hold(handles, pipe):
+    arrays = [usm.ipc.open(handle) for handle in handles]
+    pipe.send(sorted({array.usm_data._pointer for array in arrays}))
+    pipe.recv()
+    pipe.send([int(array[-1]) for array in arrays])
+    pipe.recv()
+    del arrays
+    pipe.send(None)
+    time.sleep(600)
+
+
+@PLACE
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_freed_memory_has_no_other_use_while_a_process_has_it_open(device, kind, is_killed):
+    queue = usm.SyclQueue(device_of(device, kind))
+    is_cuda = queue.sycl_device.backend == "cuda"
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    arrays = [ut.full(20000, number, usm_type=kind, sycl_queue=queue) for number in range(4)]
+    handles = [usm.ipc.export(view) for array in arrays for view in (array, array[::7])]
+    process = context.Process(target=open_and_hold, daemon=True, args=([bytes(handle) for handle in handles], theirs))
+    process.start()
+    addresses = ours.recv()
+    assert len(addresses) == 4, "two views of one array are one mapping"
+    was = {array.usm_data._pointer for array in arrays}
+    del arrays, handles
+    others = [ut.full(20000, 99, usm_type=kind, sycl_queue=queue) for _ in range(8)]
+    queue.wait()
+    if is_cuda:
+        assert not was & {other.usm_data._pointer for other in others}
+    ours.send(None)
+    assert ours.recv() == [number for number in range(4) for _ in range(2)]
+    if is_killed:
+        process.kill()
+        process.join(60)
+    else:
+        ours.send(None)
+        assert ours.recv() is None
+    if is_cuda:
+        # The memory is used again before the pool grows much.
+        others += [ut.empty(20000, usm_type=kind, sycl_queue=queue) for _ in range(100)]
+        assert was <= {other.usm_data._pointer for other in others}
+    process.kill()
+    process.join(60)
+
+
+def forward(questions, answers):
+    array = questions.get()
+    answers.put(array[::2])
+    questions.get()
+
+
+@PLACE
+def test_memory_goes_from_process_to_process(device, kind):
+    context = multiprocessing.get_context("spawn")
+    array = ut.arange(20000, usm_type=kind, device=device_of(device, kind))
+    queues = [context.Queue() for _ in range(4)]
+    processes = [context.Process(target=forward, daemon=True, args=queues[number : number + 2]) for number in range(3)]
+    for process in processes:
+        process.start()
+    queues[0].put(array)
+    del array
+    last = queues[3].get(timeout=60)
+    for process in processes:
+        process.kill()
+        process.join(60)
+    assert ut.asnumpy(last).tolist() == list(range(0, 20000, 8))
+
+
+def make_and_wait(pipe, device, kind):
+    array = ut.full(20000, 3, usm_type=kind, device=device_of(device, kind))
     handle = usm.ipc.export(array)
     pipe.send_bytes(bytes(handle))
     time.sleep(600)
 
 
-@KINDS
-def test_memory_outlives_a_killed_process(kind):
+@PLACE
+def test_memory_outlives_a_killed_process(device, kind):
+    device_of(device, kind)
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
-    process = context.Process(target=make_and_wait, args=(theirs, kind))
+    process = context.Process(target=make_and_wait, daemon=True, args=(theirs, device, kind))
     process.start()
     handle = ours.recv_bytes()
     array = usm.ipc.open(handle)
     os.kill(process.pid, signal.SIGKILL)
     process.join(60)
-    assert int(ut.sum(array)) == 60000
+    assert ut.asnumpy(array).tolist() == [3] * 20000
     with pytest.raises(usm.UsmError, match="the process must keep the handle"):
         usm.ipc.open(handle)
 
 
-@KINDS
-def test_handles_of_this_process_are_its_own_memory(kind):
-    array = ut.zeros((100, 200), usm_type=kind, device="host")
+@PLACE
+def test_handles_of_this_process_are_its_own_memory(device, kind):
+    array = ut.zeros((100, 200), usm_type=kind, device=device_of(device, kind))
     view = array[::3, ::-1]
     handle = usm.ipc.export(view)
     for given in (handle, bytes(handle), bytearray(bytes(handle)), pickle.loads(pickle.dumps(handle))):
@@ -229,7 +302,7 @@ def set_at(array, index):
 def test_nothing_is_left_of_arrays_that_others_have_read():
     context = multiprocessing.get_context("spawn")
     questions, answers = context.Queue(), context.Queue()
-    process = context.Process(target=write_and_answer, args=(questions, answers))
+    process = context.Process(target=write_and_answer, daemon=True, args=(questions, answers))
     process.start()
 
     def rounds(count):

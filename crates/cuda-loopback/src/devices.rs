@@ -62,6 +62,7 @@ pub(crate) fn attribute(device: usize, attribute: c_int) -> Option<c_int> {
         89 => 1,  // host and device may use managed memory at once
         91 => 1,  // host pointers of registered memory
         115 => 1, // memory pools
+        119 => 1, // handles of pools: file descriptors
         _ => return None,
     })
 }

@@ -32,6 +32,7 @@ mod clock;
 mod codes;
 mod control;
 mod devices;
+mod exported;
 mod exports;
 mod graphs;
 mod handles;

@@ -1,10 +1,12 @@
 //! Blocks of memory of each kind, the pools, and who may access what when.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::os::fd::OwnedFd;
 
 use crate::arena::{Arena, KEPT_BYTES, block_bytes};
 use crate::clock::{Clock, Point};
 use crate::codes::{Code, Outcome};
+use crate::exported::{HandleData, is_one_file};
 use crate::streams::Streams;
 
 /// What freed memory is overwritten with, and the first [`SOILED_BYTES`] of new memory.
@@ -27,7 +29,9 @@ pub(crate) struct Block {
     /// As requested.
     pub(crate) len_bytes: usize,
     /// Handle of the pool.
-    pool: Option<usize>,
+    pub(crate) pool: Option<usize>,
+    /// Another process allocated it.
+    pub(crate) is_imported: bool,
     /// When it exists; `None` for at once.
     allocated: Option<Point>,
     /// When it is freed, and the operations before that; `None` without a request.
@@ -58,6 +62,18 @@ pub(crate) struct Pool {
     kept_bytes: usize,
     /// Peers that may access its memory.
     pub(crate) peers: BTreeSet<usize>,
+    /// Other processes may import it.
+    pub(crate) is_exportable: bool,
+    /// The memory, where it is that of another process.
+    imported: Option<Arena>,
+}
+
+/// A block of another process without a pool.
+#[derive(Debug)]
+struct External {
+    data: HandleData,
+    arena: Arena,
+    count: usize,
 }
 
 /// An operation that accesses memory.
@@ -80,6 +96,8 @@ pub(crate) struct Memory {
     blocks: BTreeMap<usize, Block>,
     /// By their handle.
     pools: BTreeMap<usize, Pool>,
+    /// By their first address.
+    externals: BTreeMap<usize, External>,
 }
 
 impl Memory {
@@ -99,7 +117,10 @@ impl Memory {
     /// Free bytes of a device.
     pub(crate) fn free_bytes(&self, device: usize) -> usize {
         let direct = self.blocks.values().filter(|block| {
-            block.kind == BlockKind::Device && block.device == device && block.pool.is_none()
+            block.kind == BlockKind::Device
+                && block.device == device
+                && block.pool.is_none()
+                && !block.is_imported
         });
         let direct: usize = direct.filter_map(|block| block_bytes(block.len_bytes)).sum();
         let pools = self.pools.values().filter(|pool| pool.device == device);
@@ -170,7 +191,16 @@ impl Memory {
         pool: Option<usize>,
     ) {
         let accesses = Clock::default();
-        let block = Block { kind, device, len_bytes, pool, allocated: None, freed: None, accesses };
+        let block = Block {
+            kind,
+            device,
+            len_bytes,
+            pool,
+            is_imported: false,
+            allocated: None,
+            freed: None,
+            accesses,
+        };
         self.blocks.insert(start, block);
     }
 
@@ -232,6 +262,10 @@ impl Memory {
     pub(crate) fn remove(&mut self, start: usize) {
         let Some(block) = self.blocks.get(&start) else { return };
         let (kind, len_bytes) = (block.kind, block.len_bytes);
+        if block.is_imported {
+            self.blocks.remove(&start);
+            return;
+        }
         if kind == BlockKind::Device && len_bytes <= KEPT_BYTES {
             self.overwrite(start, len_bytes);
         }
@@ -254,9 +288,33 @@ impl Memory {
 
     // Pools.
 
-    pub(crate) fn create_pool(&mut self, handle: usize, device: usize) {
-        let pool = Pool { device, threshold: 0, in_use_bytes: 0, kept_bytes: 0, peers: BTreeSet::new() };
+    pub(crate) fn create_pool(&mut self, handle: usize, device: usize, is_exportable: bool) {
+        self.add_pool(handle, device, is_exportable, None);
+    }
+
+    fn add_pool(&mut self, handle: usize, device: usize, is_exportable: bool, imported: Option<Arena>) {
+        let (peers, is_imported) = (BTreeSet::new(), imported);
+        let pool = Pool {
+            device,
+            threshold: 0,
+            in_use_bytes: 0,
+            kept_bytes: 0,
+            peers,
+            is_exportable,
+            imported: is_imported,
+        };
         self.pools.insert(handle, pool);
+    }
+
+    /// Ends a pool; false while it has blocks.
+    pub(crate) fn destroy_pool(&mut self, handle: usize) -> bool {
+        if self.blocks.values().any(|block| block.pool == Some(handle)) {
+            return false;
+        }
+        if let Some(arena) = self.pools.remove(&handle).and_then(|pool| pool.imported) {
+            arena.unmap();
+        }
+        true
     }
 
     pub(crate) fn pool(&mut self, handle: usize) -> Option<&mut Pool> {
@@ -277,6 +335,94 @@ impl Memory {
         for (handle, threshold) in pools {
             self.trim(handle, threshold);
         }
+    }
+
+    // Other processes.
+
+    /// The file behind the memory of a device, for a pool that others may import.
+    pub(crate) fn file_of_pool(&self, handle: usize) -> Option<&OwnedFd> {
+        let pool = self.pools.get(&handle).filter(|pool| pool.is_exportable)?;
+        Some(self.arenas.get(&pool.device)?.file())
+    }
+
+    /// The pool that was imported from a file before.
+    pub(crate) fn imported_pool(&self, file: &OwnedFd) -> Option<usize> {
+        let is_same =
+            |pool: &Pool| pool.imported.as_ref().is_some_and(|arena| is_one_file(arena.file(), file));
+        self.pools.iter().find(|(_, pool)| is_same(pool)).map(|(&handle, _)| handle)
+    }
+
+    pub(crate) fn import_pool(&mut self, handle: usize, device: usize, file: OwnedFd) -> Outcome {
+        let arena = Arena::import(file).map_err(|_| Code::OUT_OF_MEMORY.refusal())?;
+        self.add_pool(handle, device, false, Some(arena));
+        Ok(())
+    }
+
+    /// What another process finds a block by: of an exportable pool, or of none.
+    pub(crate) fn handle_data(&self, start: usize, is_of_pool: bool) -> Option<HandleData> {
+        let block = self.blocks.get(&start).filter(|block| block.is_live() && !block.is_imported)?;
+        let is_right = match block.pool.and_then(|pool| self.pools.get(&pool)) {
+            Some(pool) => is_of_pool && pool.is_exportable,
+            None => !is_of_pool && block.kind == BlockKind::Device,
+        };
+        let arena = self.arenas.get(&block.device).filter(|_| is_right)?;
+        Some(HandleData::new(arena.file(), arena.offset(start), block.len_bytes))
+    }
+
+    /// A block of an imported pool. One that is there already is the same.
+    pub(crate) fn import_block(&mut self, pool: usize, data: &HandleData) -> Option<usize> {
+        let known = self.pools.get(&pool)?;
+        let (_, _, offset, len_bytes) = data.parts()?;
+        let start = known.imported.as_ref()?.address(offset, len_bytes)?;
+        let device = known.device;
+        self.insert_imported(start, device, len_bytes, Some(pool));
+        Some(start)
+    }
+
+    fn insert_imported(&mut self, start: usize, device: usize, len_bytes: usize, pool: Option<usize>) {
+        if !self.blocks.contains_key(&start) {
+            self.insert(start, BlockKind::Device, device, len_bytes, pool);
+        }
+        if let Some(block) = self.blocks.get_mut(&start) {
+            block.is_imported = true;
+        }
+    }
+
+    /// Opens a block of another process that has no pool. The same block again is counted.
+    pub(crate) fn open_external(&mut self, device: usize, data: &HandleData) -> Outcome<usize> {
+        if let Some((&start, known)) = self.externals.iter_mut().find(|(_, known)| known.data == *data) {
+            known.count += 1;
+            return Ok(start);
+        }
+        let (process, number, offset, len_bytes) =
+            data.parts().ok_or_else(|| Code::INVALID_VALUE.refusal())?;
+        if process == std::process::id() {
+            return Err(Code::INVALID_CONTEXT.refusal());
+        }
+        let gone = || Code::INVALID_HANDLE.refusal();
+        let path = format!("/proc/{process}/fd/{number}");
+        let file = std::fs::File::options().read(true).write(true).open(path).map_err(|_| gone())?;
+        let arena = Arena::import(file.into()).map_err(|_| gone())?;
+        let Some(start) = arena.address(offset, len_bytes) else {
+            arena.unmap();
+            return Err(gone());
+        };
+        self.insert_imported(start, device, len_bytes, None);
+        self.externals.insert(start, External { data: *data, arena, count: 1 });
+        Ok(start)
+    }
+
+    /// Closes a block once. False for another address.
+    pub(crate) fn close_external(&mut self, start: usize) -> bool {
+        let Some(known) = self.externals.get_mut(&start) else { return false };
+        known.count -= 1;
+        if known.count == 0 {
+            self.blocks.remove(&start);
+            if let Some(External { arena, .. }) = self.externals.remove(&start) {
+                arena.unmap();
+            }
+        }
+        true
     }
 
     // Access.
@@ -304,12 +450,18 @@ impl Memory {
 
     /// Whether an address is of device memory, of a live block or not.
     pub(crate) fn is_of_device(&self, address: usize) -> bool {
-        self.arenas.values().any(|arena| arena.contains(address))
+        self.arena(address).is_some()
+    }
+
+    fn arena(&self, address: usize) -> Option<&Arena> {
+        let imported = self.pools.values().filter_map(|pool| pool.imported.as_ref());
+        let external = self.externals.values().map(|external| &external.arena);
+        self.arenas.values().chain(imported).chain(external).find(|arena| arena.contains(address))
     }
 
     /// Where the bytes of a block's address are for operations.
     fn bytes(&self, address: usize) -> *mut u8 {
-        let arena = self.arenas.values().find(|arena| arena.contains(address));
+        let arena = self.arena(address);
         let host = || std::ptr::with_exposed_provenance_mut(address);
         arena.map_or_else(host, |arena| arena.backing(address))
     }

@@ -337,7 +337,7 @@ impl<T> fmt::Debug for PerProcess<T> {
 }
 
 /// The hooks of all layers.
-type Hooks = [Option<ForkHooks>; 3];
+type Hooks = [Option<ForkHooks>; 4];
 
 /// Functions of a layer above for a fork. The forking thread calls them.
 #[derive(Clone, Copy, Debug)]
@@ -350,8 +350,8 @@ pub struct ForkHooks {
     pub in_child: fn(),
 }
 
-/// Those of pages that other processes map, those of the crate above, and those of its sockets.
-static HOOKS: [ForkOnce<ForkHooks>; 3] = [const { ForkOnce::new() }; 3];
+/// Those of pages that other processes map, those of the crate above, those of its sockets, and those of leases.
+static HOOKS: [ForkOnce<ForkHooks>; 4] = [const { ForkOnce::new() }; 4];
 
 fn hooks() -> Hooks {
     HOOKS.each_ref().map(|hooks| hooks.get().copied())
@@ -370,6 +370,11 @@ pub fn set_fork_hooks(hooks: ForkHooks) -> bool {
 /// As [`set_fork_hooks`], for sockets at which other processes ask.
 pub fn set_hooks_of_sockets(hooks: ForkHooks) -> bool {
     HOOKS[2].set(hooks)
+}
+
+/// As [`set_fork_hooks`], for files of other processes that a child does not hold.
+pub(crate) fn set_hooks_of_leases(hooks: ForkHooks) -> bool {
+    HOOKS[3].set(hooks)
 }
 
 /// The number of the process whose thread registers the handlers.

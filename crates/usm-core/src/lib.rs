@@ -93,7 +93,7 @@ pub use backend::{
 };
 pub use backend::{
     BackendId, DeviceInfo, DeviceType, EventStatus, HostTask, MemoryFigures, PointerInfo, ProfilingTimes,
-    QueueProperties, SharedMemory, TaskMemory,
+    QueueProperties, SharedMemory, SharedRange, TaskMemory,
 };
 pub use capture::release_from_graphs;
 pub use completion::Completion;

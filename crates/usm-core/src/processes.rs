@@ -2,17 +2,16 @@
 
 use std::ptr::NonNull;
 
-use crate::{Allocation, Queue, Result, SharedMemory, UsmKind};
+use crate::{Allocation, Queue, Result, SharedMemory, SharedRange, UsmKind};
 
 impl Queue {
-    /// Memory in the form in which other processes of this user and machine [open](Self::open_shared) it: a block, where it
-    /// `is_whole`, or a part of one in pages of its own.
+    /// Memory in the form in which other processes of this user and machine [open](Self::open_shared) it.
     ///
     /// The memory stays until this process frees it and the last other process has closed it. Its content stays while others have it
     /// open, so who uses the memory for something else calls [`unshare`](Self::unshare) before.
     ///
     /// # Safety
-    /// 1. `start` begins so many bytes of a live block of this context, of that kind, or a whole one.
+    /// 1. `start` begins so many bytes of live memory of this context, of that kind, which are what `range` says.
     /// 2. Nobody writes to the bytes during the call.
     ///
     /// # Errors
@@ -23,10 +22,10 @@ impl Queue {
         kind: UsmKind,
         start: NonNull<u8>,
         len_bytes: usize,
-        is_whole: bool,
+        range: SharedRange,
     ) -> Result<SharedMemory> {
         // SAFETY: the handle is live (H1), and the caller's promises 1 and 2.
-        unsafe { self.backend().share(self.raw(), kind, start, len_bytes, is_whole) }
+        unsafe { self.backend().share(self.raw(), kind, start, len_bytes, range) }
     }
 
     /// Ends what [`share`](Self::share) began: the bytes can be used for something else, of which other processes see nothing. False
@@ -55,13 +54,13 @@ impl Queue {
     /// write to it. The memory stays as long as the allocation, whatever the other process does.
     ///
     /// ```
-    /// use usm_core::{Runtime, UsmKind};
+    /// use usm_core::{Runtime, SharedRange, UsmKind};
     ///
     /// let runtime = Runtime::global();
     /// let queue = runtime.default_queue(runtime.host_device())?;
     /// let block = queue.allocate(UsmKind::Shared, 1 << 20)?;
     /// // SAFETY: the block is live, and nobody uses it.
-    /// let shared = unsafe { queue.share(block.kind(), block.as_ptr(), block.len_bytes(), true) }?;
+    /// let shared = unsafe { queue.share(block.kind(), block.as_ptr(), block.len_bytes(), SharedRange::Block) }?;
     /// // Another process, to which a Unix socket takes the files, does the same:
     /// let same = queue.open_shared(&shared, true)?;
     /// assert_eq!((same.kind(), same.len_bytes()), (UsmKind::Shared, 1 << 20));

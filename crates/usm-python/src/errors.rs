@@ -151,6 +151,8 @@ impl ToPyErr for usm_core::Error {
             | E::Backend { .. }
             | E::StreamCapture { .. }
             | E::SharedMemory { .. }
+            | E::Driver { .. }
+            | E::DeviceLost { .. }
             | E::Forked
             | E::ForkedRuntime
             | E::ProcessEnding => UsmError::new_err(text),

@@ -5,7 +5,7 @@ use std::os::fd::{IntoRawFd, RawFd};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMemoryView};
 use usm_array::usm_core::{Device, Queue};
-use usm_array::usm_memory::{self, processes};
+use usm_array::usm_memory::{self, UsmBuffer, processes};
 use usm_array::{ArrayHandle, UsmArray};
 
 use crate::errors::{OrRaise, set_raised, wrong_type};
@@ -62,7 +62,7 @@ impl IpcHandle {
 /// What others can open.
 enum Subject {
     Array(UsmArray),
-    Memory(usm_memory::UsmBuffer),
+    Memory(UsmBuffer),
 }
 
 fn exported(object: &Bound<'_, PyAny>) -> PyResult<Subject> {
@@ -159,6 +159,36 @@ pub(crate) fn open<'py>(
     }
     let array = py.detach(|| UsmArray::open_on(&bytes, queue_of)).or_raise()?;
     UsmNdarray::object(py, array)
+}
+
+/// open_cuda(handle, nbytes, *, offset_bytes=0, queue=None)
+///
+/// Device memory that another library has exported by ``cudaIpcGetMemHandle``: `nbytes` bytes from `offset_bytes` on in the block of
+/// the handle, on `queue`, or on the default queue of the first CUDA device.
+///
+/// CuPy's ``cupy.cuda.runtime.ipcGetMemHandle`` gives such handles of 64 bytes. PyTorch's ``tensor.untyped_storage()._share_cuda_()``
+/// gives one of 66 bytes, with the offset. The handle is of the block, and not of a part of it. The process that exported the memory
+/// must keep it until the last array over it is gone: nothing tells that process. Handles of `export` have no such rule.
+///
+/// Raises ValueError for bytes that are no such handle and for a range beyond the block, UsmError when the driver refuses the handle:
+/// its process has ended, is this one, or has freed the memory.
+#[pyfunction]
+#[pyo3(signature = (handle, nbytes, *, offset_bytes=0, queue=None))]
+pub(crate) fn open_cuda<'py>(
+    py: Python<'py>,
+    handle: &Bound<'py, PyAny>,
+    nbytes: usize,
+    offset_bytes: usize,
+    queue: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let bytes = bytes_of(handle)?;
+    let queue = match queue {
+        Some(_) => queue_argument(py, "queue", queue)?,
+        None => default_queue(&runtime::get(py)?.select("cuda").or_raise()?).or_raise()?,
+    };
+    let buffer =
+        py.detach(|| UsmBuffer::open_cuda_handle(&queue, &bytes, offset_bytes, nbytes)).or_raise()?;
+    wrap(py, buffer)
 }
 
 /// The bytes of a handle from another process.

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
-use super::{export, give};
+use super::{export, give, handle};
 use crate::codes::{Code, Outcome};
 use crate::devices::NO_DEVICE;
 use crate::memory::BlockKind;
@@ -137,6 +137,11 @@ export! {
                     let device = found.and_then(|(_, block)| c_int::try_from(block.device).ok());
                     // SAFETY: the header's contract: an `int`.
                     unsafe { give(value.cast(), device.unwrap_or(NO_DEVICE)) }
+                }
+                17 => {
+                    let pool = found.and_then(|(_, block)| block.pool);
+                    // SAFETY: the header's contract: a handle.
+                    unsafe { give(value.cast(), handle(pool.unwrap_or_default())) }
                 }
                 11 | 12 => match found {
                     None => Ok(()),

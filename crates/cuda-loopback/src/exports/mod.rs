@@ -10,6 +10,7 @@ mod graph;
 mod launch;
 mod memory;
 mod pool;
+mod processes;
 mod stream;
 
 use crate::codes::{Code, Outcome};
@@ -45,6 +46,7 @@ fn is_known(name: &str) -> bool {
         launch::NAMES,
         memory::NAMES,
         pool::NAMES,
+        processes::NAMES,
         stream::NAMES,
     ];
     name == "*" || all.concat().contains(&name)

@@ -16,6 +16,8 @@ const RELEASE_THRESHOLD: c_int = 4;
 const LOCATION_DEVICE: c_int = 1;
 /// `CU_MEM_ALLOCATION_TYPE_PINNED`.
 const ALLOCATION_PINNED: c_int = 1;
+/// `CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR`.
+pub(super) const FILE_DESCRIPTOR: c_int = 1;
 /// No access, reading, reading and writing.
 const ACCESS: [c_int; 3] = [0, 1, 3];
 
@@ -76,15 +78,25 @@ export! {
         }
         // SAFETY: the header's contract: readable.
         let properties = unsafe { properties.read() };
-        if properties.allocation_type != ALLOCATION_PINNED || properties.handle_types != 0 {
+        if properties.allocation_type != ALLOCATION_PINNED || ![0, FILE_DESCRIPTOR].contains(&properties.handle_types) {
             return Err(Code::NOT_SUPPORTED.refusal());
         }
         let device = device_at(&state, properties.location)?;
         state.memory.open(device)?;
         let new = state.create(Object::Pool);
-        state.memory.create_pool(new, device);
+        state.memory.create_pool(new, device, properties.handle_types == FILE_DESCRIPTOR);
         // SAFETY: the header's contract: writable.
         unsafe { give(pool, handle(new)) }
+    }
+
+    // The real driver keeps a pool with blocks until these are freed.
+    fn cuMemPoolDestroy(call, state, pool: Handle) {
+        let pool = state.pool_handle(call, pool)?;
+        if !state.memory.destroy_pool(pool) {
+            return Err(Code::INVALID_VALUE.fault(format!("{call}: the pool has blocks")));
+        }
+        state.remove(pool);
+        Ok(())
     }
 
     fn cuMemPoolSetAttribute(call, state, pool: Handle, attribute: c_int, value: *mut c_void) {

@@ -14,7 +14,7 @@
 //! | `info.rs`, `device_info.rs`, `aspects.rs`, `event.rs` | plain facts about backends, pointers, devices and events |
 //! | `partition.rs`, `external_object.rs` | parts and peers of devices; objects in capsules |
 //! | `host_task.rs` | host code as an operation of a queue |
-//! | `shared_memory.rs`, `pages.rs` | memory that other processes open; pages that they map, for host code and CPUs |
+//! | `shared_memory.rs`, `files.rs`, `pages.rs` | memory that other processes open; files by which they share; pages that they map, for host code and CPUs |
 //!
 //! Files of the three backends that have the same name have the same job: `context.rs`, `device.rs`, `event.rs`; `facts.rs`, `fill.rs`,
 //! `kernel.rs` and `submit.rs` where a runtime is called; `memory.rs` and `queue.rs` in `host/` and `cuda/`. In `sycl/` both jobs are
@@ -28,6 +28,7 @@ mod device_info;
 pub(crate) mod entry;
 mod event;
 mod external_object;
+mod files;
 pub mod host;
 mod host_task;
 mod info;
@@ -52,7 +53,7 @@ pub use host_task::{HostTask, TaskMemory};
 pub use info::{BackendId, DeviceType, MemoryFigures, PointerInfo, QueueProperties};
 pub use partition::{AffinityDomain, Composites, Partition, PeerAccess};
 pub use raw::{RawBundle, RawContext, RawDevice, RawEvent, RawHandle, RawKernel, RawPlatform, RawQueue};
-pub use shared_memory::SharedMemory;
+pub use shared_memory::{SharedMemory, SharedRange};
 
 use crate::{Error, ExecutionRange, KernelArgument, KernelCode, KernelInfo, Result, UsmKind};
 
@@ -318,11 +319,10 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
 
     // Memory of several processes: a backend without it keeps these four defaults.
 
-    /// Memory in the form in which other processes open it, the same one each time: a block, where it `is_whole`, or a part of one
-    /// that nothing else has pages in common with.
+    /// Memory in the form in which other processes open it, the same one each time.
     ///
     /// # Safety
-    /// 1. `queue` is live, and `start` begins so many bytes of a live block of its context, of that kind, or a whole one.
+    /// 1. `queue` is live, and `start` begins so many bytes of live memory of its context, of that kind, which are what `range` says.
     /// 2. Nobody writes to the bytes during the call.
     ///
     /// # Errors
@@ -333,7 +333,7 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
         _kind: UsmKind,
         _start: NonNull<u8>,
         _len_bytes: usize,
-        _is_whole: bool,
+        _range: SharedRange,
     ) -> Result<SharedMemory> {
         Err(not_shareable(self.id()))
     }
@@ -731,6 +731,12 @@ fn not_shareable(backend: BackendId) -> Error {
     Error::NotShareable {
         reason: format!("the {backend} backend has no form for it here; a copy in host memory works"),
     }
+}
+
+/// The error for memory of another library, for which the runtime has no form.
+fn not_ours() -> Error {
+    let reason = "another library owns it; a copy of it, as by usm.tensor.copy, works";
+    Error::NotShareable { reason: reason.to_owned() }
 }
 
 fn no_kernels(backend: BackendId) -> Error {

@@ -3,9 +3,9 @@
 //! [`share`] puts a file behind the pages of a block, with the same content at the same addresses. [`map`] puts the file of another
 //! process behind the pages of a block of this one. [`unshare`] makes the pages anonymous again.
 //!
-//! The kernel counts who has the pages of a file, and frees them after the last process, however that ends. It also counts who but
-//! the first process has them: [`map`] opens the file anew and takes a shared lock of it (`flock`), which lasts as long as the mapping.
-//! [`is_held_elsewhere`] asks for the lock. The files are sealed, so that nobody makes them shorter under the mapping of another.
+//! The kernel counts who has the pages of a file, and frees them after the last process, however that ends. [`map`] also
+//! [holds](super::files::hold) the file, so that [`is_held_elsewhere`] finds it in use. The files are sealed, so that nobody makes them
+//! shorter under the mapping of another.
 //!
 //! A forked child has copies of shared pages up to [`MOST_PRIVATE_BYTES`], as it has of all other memory, and its parent waits for
 //! them. A copy of more would take too long: a child shares them.
@@ -23,6 +23,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::files::{check_len, create, error, hold, is_held};
+use super::{SharedRange, not_ours};
 use crate::bulk::copy_bytes;
 use crate::fork::{self, ForkHooks, ForkMutex, PerProcess};
 use crate::{Error, Result, SharedMemory};
@@ -33,10 +35,6 @@ pub(crate) const FEWEST_BYTES: usize = 8192;
 const MOST_PRIVATE_BYTES: usize = 2 << 20;
 /// The longest wait of a parent for these copies.
 const LONGEST_COPY: Duration = Duration::from_secs(10);
-/// The longest wait for the lock of a file, which others hold for a moment only.
-const LONGEST_LOCK: Duration = Duration::from_secs(1);
-/// What keeps a file as long as it is: nobody makes it shorter or longer, nor removes these seals.
-const SEALS: c_int = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
 
 /// Pages with a file behind them.
 #[derive(Debug)]
@@ -93,19 +91,12 @@ pub(crate) fn in_pages(len_bytes: usize, align_bytes: usize) -> (usize, usize) {
     whole.map_or((len_bytes, align_bytes), |whole| (whole, align_bytes.max(page_bytes())))
 }
 
-/// The error of a call of the system.
-fn error(call: &'static str) -> Error {
-    Error::SharedMemory { call, text: io::Error::last_os_error().to_string() }
-}
-
-/// Calls a function of the system again where a signal interrupted it.
-fn retry(call: &'static str, mut function: impl FnMut() -> c_int) -> Result<c_int> {
-    loop {
-        match function() {
-            -1 if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => {}
-            -1 => return Err(error(call)),
-            done => return Ok(done),
-        }
+/// Bytes of the pages of memory that is shared.
+pub(super) fn len_of(range: SharedRange, len_bytes: usize) -> Result<usize> {
+    match range {
+        SharedRange::Block => Ok(in_pages(len_bytes, 0).0),
+        SharedRange::Part => Ok(len_bytes),
+        SharedRange::External => Err(not_ours()),
     }
 }
 
@@ -140,24 +131,6 @@ pub(crate) unsafe fn share(start: *mut u8, len_bytes: usize) -> Result<Arc<Owned
     let pages = SharedPages { len_bytes, file: Arc::clone(&file), is_external: false };
     // SAFETY: PG2: the new pages take the place of the caller's, with the same content (1, 2).
     insert(start, pages, || unsafe { replace(start, new.cast(), len_bytes) })?;
-    Ok(file)
-}
-
-/// A file in memory, which keeps its length.
-fn create(len_bytes: usize) -> Result<OwnedFd> {
-    let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
-    // SAFETY: PG3: a name with a final 0.
-    let file = retry("memfd_create", || unsafe { libc::memfd_create(c"usm".as_ptr(), flags) })?;
-    // SAFETY: PG3: the file was just opened, and nobody else has it.
-    let file = unsafe { OwnedFd::from_raw_fd(file) };
-    let len = i64::try_from(len_bytes).map_err(|_| Error::SharedMemory {
-        call: "ftruncate",
-        text: format!("{len_bytes} bytes are too many"),
-    })?;
-    // SAFETY: LC1.
-    retry("ftruncate", || unsafe { libc::ftruncate(file.as_raw_fd(), len) })?;
-    // SAFETY: LC1.
-    retry("fcntl", || unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, SEALS) })?;
     Ok(file)
 }
 
@@ -204,59 +177,6 @@ pub(crate) unsafe fn map(start: *mut u8, len_bytes: usize, file: &OwnedFd, can_w
     })
 }
 
-/// A file of another process, opened anew and locked: its process sees that somebody has it, until the file is closed and unmapped.
-pub(crate) fn hold(file: &OwnedFd, can_write: bool) -> Result<OwnedFd> {
-    let access = if can_write { libc::O_RDWR } else { libc::O_RDONLY };
-    let path = format!("/proc/self/fd/{}\0", file.as_raw_fd());
-    // SAFETY: PG3: a path with a final 0.
-    let own = retry("open", || unsafe { libc::open(path.as_ptr().cast(), access | libc::O_CLOEXEC) })?;
-    // SAFETY: PG3: the file was just opened, and nobody else has it.
-    let own = unsafe { OwnedFd::from_raw_fd(own) };
-    let started = Instant::now();
-    loop {
-        match lock(&own, libc::LOCK_SH) {
-            Ok(true) => return Ok(own),
-            Ok(false) if started.elapsed() < LONGEST_LOCK => std::thread::yield_now(),
-            Ok(false) => {
-                return Err(Error::SharedMemory { call: "flock", text: "another process has it".to_owned() });
-            }
-            Err(error) => return Err(error),
-        }
-    }
-}
-
-/// Takes the lock of a file, or changes it. False where others have one that excludes it.
-fn lock(file: &OwnedFd, operation: c_int) -> Result<bool> {
-    loop {
-        // SAFETY: LC1.
-        if unsafe { libc::flock(file.as_raw_fd(), operation | libc::LOCK_NB) } == 0 {
-            return Ok(true);
-        }
-        match io::Error::last_os_error().kind() {
-            io::ErrorKind::Interrupted => {}
-            io::ErrorKind::WouldBlock => return Ok(false),
-            _ => return Err(error("flock")),
-        }
-    }
-}
-
-/// Checks that a file has so many bytes, and keeps them.
-fn check_len(file: &OwnedFd, len_bytes: usize) -> Result<()> {
-    let invalid = |text: String| Err(Error::SharedMemory { call: "fstat", text });
-    // SAFETY: LC1.
-    let seals = retry("fcntl", || unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GET_SEALS) })?;
-    if seals & SEALS != SEALS {
-        return invalid("found a file that others can make shorter, allowed are sealed files".to_owned());
-    }
-    // A second handle of the file, since `File` closes its own.
-    let found = file.try_clone().and_then(|file| File::from(file).metadata());
-    let found = found.map_err(|error| Error::SharedMemory { call: "fstat", text: error.to_string() })?.len();
-    match u64::try_from(len_bytes) {
-        Ok(len) if len <= found => Ok(()),
-        _ => invalid(format!("found a file of {found} bytes for memory of {len_bytes} bytes")),
-    }
-}
-
 /// The file that is behind memory of another process, which has pages.
 pub(crate) fn file_of(memory: &SharedMemory) -> Result<&OwnedFd> {
     match &memory.files[..] {
@@ -293,12 +213,6 @@ pub(crate) unsafe fn unshare(start: *mut u8) -> bool {
 pub(crate) fn is_held_elsewhere(start: usize) -> bool {
     let shared = SHARED.lock();
     shared.get(&start).is_some_and(|pages| !pages.is_external && is_held(&pages.file))
-}
-
-/// Whether somebody [holds](hold) a file of this process.
-pub(crate) fn is_held(file: &OwnedFd) -> bool {
-    // A failure says nothing, so that the memory stays.
-    !(matches!(lock(file, libc::LOCK_EX), Ok(true)) && lock(file, libc::LOCK_UN).is_ok())
 }
 
 thread_local! {

@@ -3,7 +3,19 @@
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
+use super::cuda;
 use crate::UsmKind;
+
+/// What [`Queue::share`](crate::Queue::share) is to share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SharedRange {
+    /// A block of the backend.
+    Block,
+    /// A part of a block of the backend. Where memory is shared by pages, nothing else is in the pages of the part.
+    Part,
+    /// Memory of another library, or a part of it.
+    External,
+}
 
 /// A block that other processes of this user and machine can open: what [`Queue::share`](crate::Queue::share) gives, and
 /// [`Queue::open_shared`](crate::Queue::open_shared) takes in another process.
@@ -22,10 +34,19 @@ pub struct SharedMemory {
     pub data: Vec<u8>,
     /// The files behind the memory, which the runtime understands. The kernel counts the processes that have the first one.
     pub files: Vec<Arc<OwnedFd>>,
+    /// Whether the files keep the memory after the end of the process that allocated it, so that others can open it then.
+    pub is_kept_by_files: bool,
 }
 
 impl SharedMemory {
-    /// The parts, as another process sent them.
+    /// Device memory that another library has exported by `cudaIpcGetMemHandle` or `cuIpcGetMemHandle`: so many bytes from an offset on
+    /// in the block of the handle. Nothing but the other library keeps the memory.
+    #[must_use]
+    pub fn of_cuda_handle(handle: [u8; 64], offset_bytes: usize, len_bytes: usize) -> Self {
+        cuda::processes::of_handle(handle, offset_bytes, len_bytes)
+    }
+
+    /// The parts, as another process sent them, of memory that the files keep.
     #[must_use]
     pub fn new(
         kind: UsmKind,
@@ -34,6 +55,6 @@ impl SharedMemory {
         data: Vec<u8>,
         files: Vec<Arc<OwnedFd>>,
     ) -> Self {
-        Self { kind, address, len_bytes, data, files }
+        Self { kind, address, len_bytes, data, files, is_kept_by_files: true }
     }
 }

@@ -179,10 +179,10 @@ macro_rules! methods {
                     kind: UsmKind,
                     start: NonNull<u8>,
                     len_bytes: usize,
-                    is_whole: bool,
+                    range: $crate::SharedRange,
                 ) -> Result<$crate::SharedMemory> {
                     // SAFETY: promises 1 and 2 of the method of `Backend`; the handle is `inner`'s own.
-                    unsafe { self.inner.share(queue, kind, start, len_bytes, is_whole) }
+                    unsafe { self.inner.share(queue, kind, start, len_bytes, range) }
                 }
 
                 unsafe fn open_shared(

@@ -3,7 +3,7 @@
 
 use crate::common;
 use usm_core::testing::forks;
-use usm_core::{Allocation, Error, Queue, SharedMemory, UsmKind};
+use usm_core::{Allocation, Error, Queue, SharedMemory, SharedRange, UsmKind};
 
 /// Host and CPUs, whose memory is pages.
 fn queues() -> impl Iterator<Item = Queue> {
@@ -18,7 +18,7 @@ fn is_cuda(queue: &Queue) -> bool {
 
 fn share(block: &Allocation) -> Result<SharedMemory, Error> {
     // SAFETY: the block is live, and each test uses it alone.
-    unsafe { block.queue().share(block.kind(), block.as_ptr(), block.len_bytes(), true) }
+    unsafe { block.queue().share(block.kind(), block.as_ptr(), block.len_bytes(), SharedRange::Block) }
 }
 
 fn write(block: &Allocation, offset: usize, bytes: &[u8]) {

@@ -15,6 +15,7 @@ use super::held::{self, Held};
 use super::hooks::ReleaseHooks;
 use super::lease::Lease;
 use super::live_borrows::BorrowCount;
+use super::shared::Opened;
 use super::slab_facts::{SlabFacts, SlotKey};
 use crate::snapshot::{self, Facts, Holder, Moment, Registration, TagId, Timestamp};
 use crate::tracker::{HOOKED, OperationList, PUBLISHED, RELEASED, SUBMITTED, State};
@@ -346,7 +347,13 @@ impl Drop for Block {
             _ if pending & (RELEASED | SUBMITTED) != 0 => own.settle_or_leak(pending),
             _ => {}
         }
-        if is_shared && matches!(own.ownership, Ownership::Owned(_)) {
+        let may_be_open = match &own.ownership {
+            Ownership::Owned(_) => true,
+            // What this process has opened goes with the last block over it.
+            Ownership::Borrowed(owner) => !owner.is::<Opened>(),
+            Ownership::Leased(_) => false,
+        };
+        if is_shared && may_be_open {
             let ownership = mem::replace(&mut own.ownership, Ownership::nobody());
             held::release(Freed { queue: own.queue.clone(), start: own.start, ownership });
         }

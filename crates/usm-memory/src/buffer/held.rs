@@ -1,6 +1,7 @@
 //! Memory that this process has freed, and that waits until other processes have closed it.
 
 use std::mem;
+use std::sync::OnceLock;
 
 use usm_core::fork::ForkMutex;
 
@@ -19,6 +20,9 @@ struct All {
     next_look: usize,
 }
 
+/// Called when memory waits and none did before, by whoever [sweeps](sweep) from time to time.
+static WAKE: OnceLock<fn()> = OnceLock::new();
+
 static ALL: ForkMutex<All> = ForkMutex::new(All { waiting: Vec::new(), next_look: 0 });
 
 /// Gives memory another use, now or when other processes have closed it.
@@ -27,14 +31,22 @@ pub(super) fn release(held: impl Held + 'static) {
     if held.may_go() {
         return held.go();
     }
-    let is_time = {
+    let (is_time, is_first) = {
         let mut all = ALL.lock();
         all.waiting.push(held);
-        all.waiting.len() > all.next_look
+        (all.waiting.len() > all.next_look, all.waiting.len() == 1)
     };
     if is_time {
         sweep();
     }
+    if is_first && let Some(wake) = WAKE.get() {
+        wake();
+    }
+}
+
+/// Says whom to wake. The first call counts.
+pub(crate) fn set_wake(wake: fn()) {
+    _ = WAKE.set(wake);
 }
 
 /// Gives memory another use that other processes have closed meanwhile. Returns whether there was any.

@@ -37,7 +37,7 @@ pub(crate) use self::block::Block;
 pub use self::block::Ownership;
 pub(crate) use self::block_ref::BlockRef;
 pub use self::borrow::pointer_info;
-pub(crate) use self::held::{held_count, sweep};
+pub(crate) use self::held::{held_count, set_wake, sweep};
 use self::lease::check_context;
 pub(crate) use self::lease::hand_down;
 pub use self::lease::{Lease, ReturnedMemory};

@@ -1,13 +1,15 @@
 //! What other processes open for a block.
 
 use std::fmt;
+use std::ops::Range;
 use std::ptr::NonNull;
+use std::sync::Arc;
 
-use usm_core::{Allocation, Error as CoreError, SharedMemory};
+use usm_core::{Allocation, Queue, SharedMemory, SharedRange};
 
 use super::block::{Block, Ownership, Parts};
-use crate::Result;
 use crate::tracker::SHARED;
+use crate::{Error, Result, UsmBuffer};
 
 /// Memory of another process that is open in this one: the owner of borrowed blocks.
 pub(crate) struct Opened {
@@ -24,34 +26,63 @@ impl fmt::Debug for Opened {
 struct Extent {
     start: NonNull<u8>,
     len_bytes: usize,
-    /// An allocation, and not a part of one.
-    is_whole: bool,
+    range: SharedRange,
+}
+
+impl UsmBuffer {
+    /// A range of memory that is open. Of this process's own memory nobody else may have it: a pool does not know the range as allocated
+    /// then, but it stays all the same.
+    pub(crate) fn over_opened(
+        queue: &Queue,
+        opened: Arc<Opened>,
+        range: Range<usize>,
+        is_writable: bool,
+    ) -> Result<Self> {
+        // What is open already has the length that it was opened with.
+        let (memory, len_bytes) = (&opened.memory, range.len());
+        if range.end > memory.len_bytes() {
+            let (offset_bytes, buffer_bytes) = (range.start, memory.len_bytes());
+            return Err(Error::OutOfBounds { offset_bytes, len_bytes, buffer_bytes });
+        }
+        // SAFETY: B4: an address within the allocation, or one past its end.
+        let (start, kind) = (unsafe { memory.as_ptr().add(range.start) }, memory.kind());
+        // SAFETY: B4: the memory stays as long as `opened`. Processes that share memory order their accesses, as the module `processes` says.
+        let block = unsafe { Block::new(start, len_bytes, kind, queue, Ownership::Borrowed(opened)) };
+        Ok(Self::over(block, is_writable))
+    }
 }
 
 impl Block {
-    fn extent(&self) -> Result<Extent> {
-        let whole = |start, len_bytes| Ok(Extent { start, len_bytes, is_whole: true });
+    fn extent(&self) -> Extent {
+        let block = |start, len_bytes| Extent { start, len_bytes, range: SharedRange::Block };
         match self.parts() {
             Parts::Slot(slab, index) => match slab.shared_bytes {
-                Some(len_bytes) => whole(slab.start, len_bytes),
+                Some(len_bytes) => block(slab.start, len_bytes),
                 None => {
                     let (start, len_bytes) = (slab.start_of(index), slab.slot_bytes);
-                    Ok(Extent { start, len_bytes, is_whole: false })
+                    Extent { start, len_bytes, range: SharedRange::Part }
                 }
             },
             Parts::Own(_) => match self.ownership() {
-                Ownership::Owned(allocation) => Ok(Extent {
+                Ownership::Owned(allocation) => Extent {
                     start: allocation.as_ptr(),
                     len_bytes: allocation.len_bytes(),
-                    is_whole: allocation.is_start_of_block(),
-                }),
-                Ownership::Leased(lease) => lease.below().map_or_else(|| Err(not_ours()), Self::extent),
+                    range: match allocation.is_start_of_block() {
+                        true => SharedRange::Block,
+                        false => SharedRange::Part,
+                    },
+                },
+                Ownership::Leased(lease) => lease.below().map_or_else(|| self.external(), Self::extent),
                 Ownership::Borrowed(owner) => match owner.downcast_ref::<Opened>() {
-                    Some(Opened { memory }) => whole(memory.as_ptr(), memory.len_bytes()),
-                    None => Err(not_ours()),
+                    Some(Opened { memory }) => block(memory.as_ptr(), memory.len_bytes()),
+                    None => self.external(),
                 },
             },
         }
+    }
+
+    fn external(&self) -> Extent {
+        Extent { start: self.start(), len_bytes: self.len_bytes(), range: SharedRange::External }
     }
 
     /// The memory of the block in the form in which other processes open it, and where the block begins there.
@@ -59,10 +90,10 @@ impl Block {
     /// # Safety
     /// 1. Nobody writes to the memory of the block during the call.
     pub(crate) unsafe fn share(&self) -> Result<(SharedMemory, usize)> {
-        let Extent { start, len_bytes, is_whole } = self.extent()?;
+        let Extent { start, len_bytes, range } = self.extent();
         // SAFETY: B4 or K2: live memory of this kind and context, which nobody writes to (1). A slab that is shared as a whole has a file from
         // the start, so that nothing happens to its other slots.
-        let memory = unsafe { self.queue().share(self.kind(), start, len_bytes, is_whole) }?;
+        let memory = unsafe { self.queue().share(self.kind(), start, len_bytes, range) }?;
         self.mark_shared();
         Ok((memory, self.start().addr().get() - start.addr().get()))
     }
@@ -78,7 +109,7 @@ impl Block {
 
     /// Whether the memory may have another use now. Nobody of this process uses it any more.
     pub(super) fn end_share(&self) -> bool {
-        let Ok(Extent { start, .. }) = self.extent() else { return true };
+        let start = self.extent().start;
         let is_of_slab = matches!(self.parts(), Parts::Slot(slab, _) if slab.shared_bytes.is_some());
         if is_of_slab {
             // SAFETY: K2: live memory.
@@ -87,9 +118,4 @@ impl Block {
         // SAFETY: B4 or K2: memory that was shared on a queue of this context, and that nobody uses, as callers say.
         unsafe { self.queue().unshare(start) }
     }
-}
-
-fn not_ours() -> crate::Error {
-    let reason = "another library owns it; a copy of it, as by usm.tensor.copy, works".to_owned();
-    CoreError::NotShareable { reason }.into()
 }

@@ -13,7 +13,7 @@ use std::sync::Mutex;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::message::{Answer, Reader, TOKEN_BYTES, Token, Writer};
-use super::server::{Offer, Server, known, lock, refused};
+use super::server::{Offer, Server, known, lock, new_wake, refused};
 use crate::Result;
 
 /// The descriptors by which [`keep`] in another process goes on for this one when it ends. The other process inherits all of them under their
@@ -29,7 +29,7 @@ pub fn hand_over() -> Result<Option<Vec<OwnedFd>>> {
     let mut files = Vec::new();
     for (token, offer) in lock(&server.offers).iter() {
         let memory = &offer.shared.memory;
-        if !offer.is_once || memory.files.is_empty() || !memory.data.is_empty() {
+        if !offer.is_once || !memory.is_kept_by_files {
             continue;
         }
         let answer = Answer::Memory(offer.shared.clone());
@@ -73,7 +73,7 @@ pub unsafe fn keep(listener: RawFd, state: RawFd, parent: u32) -> Result<()> {
     let parent = i32::try_from(parent).ok().and_then(Pid::from_raw);
     let parent = parent.ok_or_else(|| refused(io::ErrorKind::InvalidInput.into()))?;
     let parent = pidfd_open(parent, PidfdFlags::empty()).map_err(|error| refused(error.into()))?;
-    let server = Server { nonce: 0, listener, offers: Mutex::new(offers) };
+    let server = Server { nonce: 0, listener, offers: Mutex::new(offers), wake: new_wake()? };
     server.serve(Some(parent.as_fd()), || lock(&server.offers).is_empty());
     Ok(())
 }

@@ -2,13 +2,13 @@
 //!
 //! It listens at an abstract address of a Unix socket, which is in no directory and goes with the process. It answers processes of the
 //! same user alone, who name a token of 128 random bits. One thread has all connections, and waits for none of them alone: a process that
-//! stops in the middle keeps nobody else waiting.
+//! stops in the middle keeps nobody else waiting. The thread also gives freed memory another use soon after others have closed it.
 
 // Invariant SV1: nothing uses a descriptor that is closed here by its number.
 
 use std::collections::HashMap;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::process;
@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Builder};
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::net::{RecvFlags, recv};
 use rustix::rand::{GetRandomFlags, getrandom};
 use usm_core::fork::{self, ForkHooks, PerProcess};
@@ -25,10 +25,14 @@ use usm_core::fork::{self, ForkHooks, PerProcess};
 use super::SharedBuffer;
 use super::message::{Answer, TOKEN_BYTES, Token};
 use super::reference::Reference;
-use crate::{Error, Result, UsmBuffer};
+use crate::{Error, Result, UsmBuffer, buffer};
 
 /// A connection that has not named its memory after this time is closed, and one that does not take its answer.
 const QUESTION: Duration = Duration::from_secs(1);
+/// The shortest pause between two looks at freed memory that others have open.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
+/// The pause is so many times as long as the look.
+const PAUSES_PER_SWEEP: u32 = 20;
 /// The pause after a failure of the system, which may have no more files at the moment.
 const PAUSE: Duration = Duration::from_millis(10);
 
@@ -48,6 +52,8 @@ pub(super) struct Server {
     pub(super) nonce: u64,
     pub(super) listener: UnixListener,
     pub(super) offers: Mutex<HashMap<Token, Offer>>,
+    /// Can be read when freed memory waits for others to close it.
+    pub(super) wake: OwnedFd,
 }
 
 /// Another process that asks.
@@ -134,8 +140,8 @@ fn server() -> Result<Arc<Server>> {
         UnixListener::bind_addr(&address)
             .inspect(|listener| LISTENER.store(listener.as_raw_fd(), Ordering::Relaxed))
     });
-    let server =
-        Arc::new(Server { nonce, listener: bound.map_err(refused("bind"))?, offers: Mutex::default() });
+    let listener = bound.map_err(refused("bind"))?;
+    let server = Arc::new(Server { nonce, listener, offers: Mutex::default(), wake: new_wake()? });
     let served = Arc::clone(&server);
     let start = || {
         server.listener.set_nonblocking(true)?;
@@ -146,19 +152,38 @@ fn server() -> Result<Arc<Server>> {
         return Err(refused("thread")(error));
     }
     *known = Some(Arc::clone(&server));
+    buffer::set_wake(wake);
     Ok(server)
+}
+
+/// Wakes the thread for memory that waits.
+fn wake() {
+    if let Some(server) = known() {
+        _ = rustix::io::write(&server.wake, &1_u64.to_ne_bytes());
+    }
+}
+
+pub(super) fn new_wake() -> Result<OwnedFd> {
+    let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
+    wake.map_err(|error| refused("eventfd")(error.into()))
 }
 
 impl Server {
     /// Answers until something can be read of `end`, or `is_over` says so, which is asked after each event.
     pub(super) fn serve(&self, end: Option<BorrowedFd<'_>>, is_over: impl Fn() -> bool) {
         let mut connections: Vec<Connection> = Vec::new();
+        let mut pause = SHORTEST_PAUSE;
         while !is_over() {
+            let is_awaited = buffer::held_count() > 0;
             let streams = connections.iter().map(|connection| connection.stream.as_fd());
-            let all = [self.listener.as_fd()].into_iter().chain(streams).chain(end);
+            let all = [self.listener.as_fd(), self.wake.as_fd()].into_iter().chain(streams).chain(end);
             let mut polled: Vec<_> = all.map(|file| PollFd::from_borrowed_fd(file, PollFlags::IN)).collect();
             let has_question = connections.iter().any(|connection| connection.sent.is_none());
-            let longest = has_question.then_some(Timespec { tv_sec: 1, tv_nsec: 0 });
+            let longest = match is_awaited {
+                true => Some(pause),
+                false => has_question.then_some(QUESTION),
+            };
+            let longest = longest.and_then(|longest| Timespec::try_from(longest).ok());
             if poll(&mut polled, longest.as_ref()).is_err_and(|error| error != rustix::io::Errno::INTR) {
                 thread::sleep(PAUSE);
             }
@@ -166,7 +191,15 @@ impl Server {
             if end.is_some() && is_ready.last() == Some(&true) {
                 return;
             }
-            let mut ready = is_ready.iter().skip(1);
+            if is_ready[1] {
+                _ = rustix::io::read(&self.wake, &mut [0; 8]);
+            }
+            if is_awaited {
+                let started = Instant::now();
+                buffer::sweep();
+                pause = SHORTEST_PAUSE.max(PAUSES_PER_SWEEP * started.elapsed());
+            }
+            let mut ready = is_ready.iter().skip(2);
             connections.retain_mut(|connection| match ready.next() {
                 Some(true) => self.go_on(connection).unwrap_or(false),
                 _ => connection.sent.is_some() || connection.since.elapsed() < QUESTION,

@@ -82,15 +82,46 @@ impl UsmBuffer {
     pub fn open_shared(queue: &Queue, shared: &SharedBuffer) -> Result<Self> {
         let (offset_bytes, len_bytes) = (shared.offset_bytes, shared.len_bytes);
         let opened = open_once(queue, &shared.memory, shared.is_writable)?;
-        // What is open already has the length that it was opened with.
-        let buffer_bytes = opened.memory.len_bytes();
-        if offset_bytes.checked_add(len_bytes).is_none_or(|end| end > buffer_bytes) {
-            return Err(Error::OutOfBounds { offset_bytes, len_bytes, buffer_bytes });
-        }
-        let address = opened.memory.address() + offset_bytes;
-        // SAFETY: promises 1 and 2 of `borrow`: the memory stays as long as `opened`, and is one allocation. Promise 3: processes that share
-        // memory order their accesses, as the module says.
-        unsafe { Self::borrow(queue, address, len_bytes, shared.is_writable, opened) }
+        Self::over_opened(
+            queue,
+            opened,
+            offset_bytes..offset_bytes.saturating_add(len_bytes),
+            shared.is_writable,
+        )
+    }
+}
+
+impl UsmBuffer {
+    /// Device memory of another library and process: so many bytes from an offset on in the block of a handle of
+    /// `cudaIpcGetMemHandle`. The handle has 64 bytes, or 66 with the two that PyTorch puts in front of them.
+    ///
+    /// Nothing tells the other process when the buffer has gone: it must keep the memory until then.
+    ///
+    /// # Errors
+    /// [`Error::InvalidHandle`] for other bytes; those of [`open_shared`](Self::open_shared).
+    pub fn open_cuda_handle(
+        queue: &Queue,
+        handle: &[u8],
+        offset_bytes: usize,
+        len_bytes: usize,
+    ) -> Result<Self> {
+        // PyTorch's version, and its letter for memory of `cudaMalloc`.
+        let of_torch = |handle: &[u8]| match handle {
+            [_, b'c', handle @ ..] => handle.try_into().ok(),
+            _ => None,
+        };
+        let known: Option<[u8; 64]> = handle.try_into().ok().or_else(|| of_torch(handle));
+        let handle = known.ok_or_else(|| Error::InvalidHandle {
+            found: format!("{} bytes", handle.len()),
+            allowed: "the 64 bytes of cudaIpcGetMemHandle, and the 66 of PyTorch for memory of cudaMalloc"
+                .to_owned(),
+        })?;
+        let memory = SharedMemory::of_cuda_handle(handle, offset_bytes, len_bytes);
+        let location = queue.device().location()?;
+        Self::open_shared(
+            queue,
+            &SharedBuffer { memory, offset_bytes: 0, len_bytes, is_writable: true, location },
+        )
     }
 }
 

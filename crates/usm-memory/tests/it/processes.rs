@@ -122,6 +122,40 @@ fn pools_use_shared_slots_again() {
 }
 
 #[test]
+fn freed_memory_of_a_gpu_waits_until_it_is_closed() {
+    for queue in queues().into_iter().filter(|queue| queue.device().backend_id() == BackendId::Cuda) {
+        for len in [100, 50_000, 3 << 20] {
+            let pool = pool(Arc::new(DirectResource));
+            for resource in [&pool as &dyn MemoryResource, &DirectResource] {
+                let allocate = || UsmBuffer::allocate_in(resource, &queue, UsmKind::Device, len).unwrap();
+                let buffer = allocate();
+                buffer.fill(&[1]).unwrap();
+                let shared = buffer.share().unwrap();
+                let parts = buffer.split_at(len / 2).unwrap();
+                let opened = [&shared, &parts.1.share().unwrap()]
+                    .map(|shared| UsmBuffer::open_shared(&queue, shared).unwrap());
+                assert_eq!(opened.each_ref().map(UsmBuffer::address), [buffer.address(), parts.1.address()]);
+                // What is open is shared again, as it came.
+                let again = opened[1].share().unwrap();
+                assert_eq!(again.memory.data, shared.memory.data);
+                let address = buffer.address();
+                drop((buffer, parts));
+                let others: Vec<_> = (0..20).map(|_| allocate()).collect();
+                others.iter().for_each(|other| other.fill(&[9]).unwrap());
+                assert!(others.iter().all(|other| other.address() != address), "{queue:?} {len}");
+                assert!(opened.iter().all(|opened| bytes(opened).iter().all(|&byte| byte == 1)));
+                assert_eq!(processes::held_for_others(), 1);
+                drop(opened);
+                assert_eq!((processes::held_for_others(), processes::opened()), (0, 0));
+            }
+        }
+        let shared = UsmBuffer::allocate(&queue, UsmKind::Shared, 1 << 20).unwrap();
+        let refused = shared.share().unwrap_err().to_string();
+        assert!(refused.contains("CUDA shares device memory alone"), "{refused}");
+    }
+}
+
+#[test]
 fn another_process_opens_a_handle() {
     let queue = host_queue();
     for kind in UsmKind::ALL {

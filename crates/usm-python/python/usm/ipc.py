@@ -4,7 +4,8 @@
 share arrays and memory by themselves: what a process puts into a queue, a pipe or
 the arguments of a task is the same memory in the process that gets it. What has
 no form for other processes is copied: arrays below 32 KiB on the host and on CPUs,
-unless they come from a pool that is ``shareable``, and memory of SYCL GPUs.
+unless they come from a pool that is ``shareable``; host and shared memory of CUDA;
+and memory of SYCL GPUs.
 ``set_sharing("copy")`` copies everything. A pickle that goes elsewhere, by
 ``pickle.dumps``, is a copy.
 
@@ -18,9 +19,9 @@ from __future__ import annotations
 import os
 import sys
 
-from ._usm import Handle, _bytes_for_one, _hand_over, export, open, pending, release_pending
+from ._usm import Handle, _bytes_for_one, _hand_over, export, open, open_cuda, pending, release_pending
 
-__all__ = ["Handle", "export", "get_sharing", "open", "pending", "release_pending", "set_sharing"]
+__all__ = ["Handle", "export", "get_sharing", "open", "open_cuda", "pending", "release_pending", "set_sharing"]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,9 @@ use std::ffi::{c_int, c_uint};
 use std::sync::Arc;
 
 use super::device::{CudaDevice, Current};
-use super::driver::{Code, MEMORYTYPE_DEVICE, MEMORYTYPE_HOST, Ordinal, PointerAttribute};
+use super::driver::{
+    Address, Code, MEMORYTYPE_DEVICE, MEMORYTYPE_HOST, MemoryPool, Ordinal, PointerAttribute,
+};
 use crate::UsmKind;
 
 /// The primary contexts of one or several devices.
@@ -54,6 +56,16 @@ impl CudaContext {
 }
 
 impl Current<'_> {
+    /// The pool that memory is of.
+    pub(super) fn pool_of(&self, address: Address) -> Option<MemoryPool> {
+        let mut pool = MemoryPool::NULL;
+        let (attribute, value) = (PointerAttribute::MEMPOOL_HANDLE, (&raw mut pool).cast());
+        // SAFETY: DR1; one attribute and one value, of the type that the header names.
+        let code =
+            unsafe { (self.cuPointerGetAttributes)(1, &raw const attribute, &raw const value, address) };
+        (code == Code::SUCCESS && pool != MemoryPool::NULL).then_some(pool)
+    }
+
     /// CUDA memory of any device at an address.
     pub(super) fn find(&self, address: usize) -> Option<AddressFacts> {
         let (mut memory_type, mut is_managed, mut ordinal): (c_uint, c_uint, c_int) = (0, 0, -1);

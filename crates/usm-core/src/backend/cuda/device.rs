@@ -4,14 +4,15 @@ use std::ffi::c_int;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::driver::{
     Attribute, CAPTURE_MODE_RELAXED, Code, ContextHandle, Driver, EVENT_DISABLE_TIMING, EventHandle,
-    Function, Location, MemoryPool, Ordinal, POOL_RELEASE_THRESHOLD, PoolAccess, PoolProperties,
-    STREAM_NON_BLOCKING, Stream,
+    FILE_DESCRIPTOR, Function, Location, MemoryPool, Ordinal, POOL_RELEASE_THRESHOLD, PoolAccess,
+    PoolProperties, STREAM_NON_BLOCKING, Stream,
 };
 use super::pinned::PinnedBlocks;
+use super::processes::Shares;
 use super::{Entered, NAME};
 use crate::backend::entry::{Entry, Loaded};
 use crate::fork::ForkOnce;
@@ -63,6 +64,7 @@ pub(super) struct CudaDevice {
     /// Events that no operation uses, without times and with times.
     events: [Mutex<Vec<EventHandle>>; 2],
     fill_kernel: ForkOnce<Function>,
+    shares: Mutex<Shares>,
 }
 
 /// The primary context of a device and what this backend keeps in it until the process ends.
@@ -87,6 +89,7 @@ impl CudaDevice {
             lost: AtomicU32::new(0),
             events: Default::default(),
             fill_kernel: ForkOnce::new(),
+            shares: Mutex::default(),
         }
     }
 
@@ -213,7 +216,9 @@ impl CudaDevice {
     /// A pool of this backend alone, so that its options change nothing for other libraries.
     fn create_pool(&self, driver: &Driver) -> Result<MemoryPool> {
         let mut pool = MemoryPool::NULL;
-        let properties = PoolProperties::of_device(self.ordinal);
+        let handle_types =
+            FILE_DESCRIPTOR & driver.attribute(Attribute::MEMPOOL_SUPPORTED_HANDLE_TYPES, self.ordinal);
+        let properties = PoolProperties::of_device(self.ordinal, handle_types);
         // SAFETY: DR1; the pointers lead to a writable handle and to properties, which the driver copies.
         let code = unsafe { (driver.cuMemPoolCreate)(&raw mut pool, &raw const properties) };
         self.check(driver, "cuMemPoolCreate", code)?;
@@ -243,6 +248,11 @@ impl CudaDevice {
             // SAFETY: DR1; our own event, used no more. The driver destroys a pending one when it is complete.
             let _ = unsafe { (current.cuEventDestroy_v2)(event) };
         }
+    }
+
+    /// What this device shares with other processes. Callers have [entered](Self::enter) the driver before, so that no forked child waits here.
+    pub(super) fn shares(&self) -> MutexGuard<'_, Shares> {
+        self.shares.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn can_access(&self, peer: &Self) -> bool {
@@ -278,12 +288,17 @@ impl CudaDevice {
 
     /// Changes the access of this device to the pool of `peer`, which the access of contexts does not cover.
     pub(super) fn set_pool_access(&self, peer: &Self, enabled: bool) -> Result<()> {
-        const READ_WRITE: i32 = 3;
         let current = peer.enter()?;
         let Some(pool) = current.pool() else { return Ok(()) };
+        self.access_pool(&current, pool, enabled)
+    }
+
+    /// Changes the access of this device to a live pool of the current one.
+    pub(super) fn access_pool(&self, current: &Current<'_>, pool: MemoryPool, enabled: bool) -> Result<()> {
+        const READ_WRITE: i32 = 3;
         let flags = if enabled { READ_WRITE } else { 0 };
         let access = PoolAccess { location: Location::device(self.ordinal), flags };
-        // SAFETY: DR1; the pool is never destroyed, and the driver copies the one description.
+        // SAFETY: DR1; the pool is live, and the driver copies the one description.
         let code = unsafe { (current.cuMemPoolSetAccess)(pool, &raw const access, 1) };
         current.check("cuMemPoolSetAccess", code)
     }

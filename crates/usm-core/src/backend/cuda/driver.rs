@@ -67,6 +67,7 @@ impl Code {
     pub(super) const NO_DEVICE: Self = Self(100);
     pub(super) const NOT_FOUND: Self = Self(500);
     pub(super) const NOT_READY: Self = Self(600);
+    pub(super) const NOT_SUPPORTED: Self = Self(801);
     pub(super) const PEER_ACCESS_ALREADY_ENABLED: Self = Self(704);
     pub(super) const PEER_ACCESS_NOT_ENABLED: Self = Self(705);
     /// The legacy default stream would wait for a stream that is captured.
@@ -140,6 +141,8 @@ impl Attribute {
     pub(super) const PAGEABLE_MEMORY_ACCESS: Self = Self(88);
     pub(super) const CONCURRENT_MANAGED_ACCESS: Self = Self(89);
     pub(super) const MEMORY_POOLS_SUPPORTED: Self = Self(115);
+    /// From CUDA 11.3 on.
+    pub(super) const MEMPOOL_SUPPORTED_HANDLE_TYPES: Self = Self(119);
 }
 
 /// `CUpointer_attribute`.
@@ -153,6 +156,8 @@ impl PointerAttribute {
     pub(super) const DEVICE_ORDINAL: Self = Self(9);
     pub(super) const RANGE_START: Self = Self(11);
     pub(super) const RANGE_SIZE: Self = Self(12);
+    /// From CUDA 11.3 on.
+    pub(super) const MEMPOOL_HANDLE: Self = Self(17);
 }
 
 /// `CUfunction_attribute`.
@@ -197,6 +202,10 @@ pub(super) const USER_OBJECT_NO_DESTRUCTOR_SYNC: c_uint = 1;
 pub(super) const GRAPH_USER_OBJECT_MOVE: c_uint = 1;
 /// `CU_STREAM_CAPTURE_MODE_RELAXED`: the thread may make calls that captures of any thread forbid by default.
 pub(super) const CAPTURE_MODE_RELAXED: c_int = 2;
+/// `CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR`.
+pub(super) const FILE_DESCRIPTOR: c_int = 1;
+/// `CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS`, the one value there is.
+pub(super) const LAZY_ENABLE_PEER_ACCESS: c_uint = 1;
 /// `CU_MEMPOOL_ATTR_RELEASE_THRESHOLD`, a `u64` in bytes.
 pub(super) const POOL_RELEASE_THRESHOLD: c_int = 4;
 
@@ -214,8 +223,12 @@ impl Location {
     }
 }
 
-/// `CUmemPoolProps` of device memory that no other process imports: a pool without a type of handles exports no block, and
-/// `cuIpcGetMemHandle` takes blocks of `cuMemAlloc` alone.
+/// `CUmemPoolPtrExportData` and `CUipcMemHandle`: what the driver of another process knows a block by.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct HandleData(pub(super) [u8; 64]);
+
+/// `CUmemPoolProps`. The handle types of a pool say how others import it. `cuIpcGetMemHandle` takes blocks of `cuMemAlloc` alone.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PoolProperties {
@@ -228,11 +241,11 @@ pub(super) struct PoolProperties {
 }
 
 impl PoolProperties {
-    pub(super) const fn of_device(ordinal: Ordinal) -> Self {
+    pub(super) const fn of_device(ordinal: Ordinal, handle_types: c_int) -> Self {
         const PINNED: c_int = 1;
         Self {
             allocation_type: PINNED,
-            handle_types: 0,
+            handle_types,
             location: Location::device(ordinal),
             security_attributes: std::ptr::null_mut(),
             max_size: 0,
@@ -352,6 +365,16 @@ functions! {
     fn cuMemAllocManaged(address: *mut Address, len_bytes: usize, flags: c_uint);
     fn cuMemHostAlloc(pointer: *mut *mut c_void, len_bytes: usize, flags: c_uint);
     fn cuMemFreeHost(pointer: *mut c_void);
+    /// Writes a file descriptor, for handles of this type.
+    fn cuMemPoolExportToShareableHandle(file: *mut c_int, pool: MemoryPool, kind: c_int, flags: u64);
+    /// Takes a file descriptor as a pointer, for handles of this type. The caller keeps the file.
+    fn cuMemPoolImportFromShareableHandle(pool: *mut MemoryPool, file: *mut c_void, kind: c_int, flags: u64);
+    fn cuMemPoolDestroy(pool: MemoryPool);
+    fn cuMemPoolExportPointer(data: *mut HandleData, address: Address);
+    fn cuMemPoolImportPointer(address: *mut Address, pool: MemoryPool, data: *mut HandleData);
+    fn cuIpcGetMemHandle(data: *mut HandleData, address: Address);
+    fn cuIpcOpenMemHandle_v2(address: *mut Address, data: HandleData, flags: c_uint);
+    fn cuIpcCloseMemHandle(address: Address);
     fn cuMemGetInfo_v2(free_bytes: *mut usize, total_bytes: *mut usize);
     /// The values are of the attributes' types. An unknown address gives the memory type 0, and no range, without an error.
     fn cuPointerGetAttributes(

@@ -5,6 +5,7 @@ use std::ptr::NonNull;
 use super::context::CudaContext;
 use super::device::{CudaDevice, Current};
 use super::driver::{ATTACH_GLOBAL, Address, Code};
+use super::processes;
 use crate::UsmKind;
 use crate::backend::MemoryFigures;
 
@@ -30,8 +31,7 @@ fn allocate_managed(current: &Current<'_>, len_bytes: usize) -> Option<Address> 
     Some(address)
 }
 
-/// A block of the device's pool, which has no handle for other processes (`PoolProperties`). Callers cut blocks into parts: the handle of
-/// a part would need its offset in the block, too.
+/// A block of the device's pool.
 fn allocate_on_device(current: &Current<'_>, len_bytes: usize) -> Option<Address> {
     let mut address = 0;
     let Some(pool) = current.pool() else {
@@ -80,7 +80,7 @@ fn trim_pool(current: &Current<'_>) -> bool {
 /// this process's any more.
 ///
 /// # Safety
-/// 1. `block` came from [`allocate`] on a device of the context, and was not freed before.
+/// 1. `block` came from [`allocate`] or [`processes::open`] on a device of the context, and was not freed before.
 /// 2. No pending operation uses it.
 pub(super) unsafe fn free(context: &CudaContext, block: NonNull<u8>) {
     let Some(first) = context.devices.first() else { return };
@@ -90,6 +90,10 @@ pub(super) unsafe fn free(context: &CudaContext, block: NonNull<u8>) {
     drop(current);
     let device = found.and_then(|found| context.device(found.ordinal)).unwrap_or(first);
     let Ok(current) = device.enter() else { return };
+    // SAFETY: the caller's promise 2.
+    if unsafe { processes::close(&current, device, block) } {
+        return;
+    }
     // SAFETY: the caller's promises 1 and 2.
     if unsafe { device.platform.pinned.free(&current, block) } {
         return;

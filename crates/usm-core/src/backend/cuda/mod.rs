@@ -24,6 +24,7 @@
 //! | `driver.rs` | the functions of the driver, with their codes and structs |
 //! | `device.rs`, `context.rs`, `queue.rs`, `event.rs` | GPUs with their primary contexts, sets of them, streams, events |
 //! | `memory.rs`, `pinned.rs` | memory of each kind; pinned blocks that are kept |
+//! | `processes.rs` | memory of several processes |
 //! | `submit.rs`, `fill.rs` | copies and barriers; fills, some of them by a kernel |
 //! | `kernel.rs`, `ptx.rs` | kernels and their launches; parameters of kernels for old drivers |
 //! | `capture.rs` | streams that are captured into graphs |
@@ -39,6 +40,7 @@ mod fill;
 mod kernel;
 mod memory;
 mod pinned;
+pub(crate) mod processes;
 mod ptx;
 mod queue;
 mod submit;
@@ -62,7 +64,7 @@ use super::objects::{Handle, handle};
 use super::{
     Backend, BackendId, DeviceInfo, EventStatus, MemoryFigures, Partition, PeerAccess, PlatformInfo,
     PointerInfo, ProfilingTimes, QueueProperties, RawBundle, RawContext, RawDevice, RawEvent, RawHandle,
-    RawKernel, RawPlatform, RawQueue,
+    RawKernel, RawPlatform, RawQueue, SharedMemory, SharedRange,
 };
 use crate::{Error, ExecutionRange, KernelArgument, KernelCode, KernelInfo, Result, UsmKind};
 
@@ -391,6 +393,33 @@ unsafe impl Backend for CudaBackend {
         let context = unsafe { CudaContext::get(context) };
         // SAFETY: the caller's promises 1 and 2.
         unsafe { memory::free(context, block) };
+    }
+
+    unsafe fn share(
+        &self,
+        queue: RawQueue,
+        kind: UsmKind,
+        start: NonNull<u8>,
+        len_bytes: usize,
+        _range: SharedRange,
+    ) -> Result<SharedMemory> {
+        // SAFETY: O1: the handle is live.
+        processes::share(unsafe { CudaQueue::get(queue) }.device(), kind, start, len_bytes)
+    }
+
+    unsafe fn open_shared(&self, queue: RawQueue, memory: &SharedMemory, _: bool) -> Result<NonNull<u8>> {
+        // SAFETY: O1: the handle is live.
+        processes::open(unsafe { CudaQueue::get(queue) }, memory)
+    }
+
+    unsafe fn unshare(&self, queue: RawQueue, start: NonNull<u8>) -> bool {
+        // SAFETY: O1: the handle is live.
+        processes::unshare(unsafe { CudaQueue::get(queue) }.device(), start)
+    }
+
+    unsafe fn is_open_elsewhere(&self, queue: RawQueue, start: NonNull<u8>) -> bool {
+        // SAFETY: O1: the handle is live.
+        processes::is_open_elsewhere(unsafe { CudaQueue::get(queue) }.device(), start)
     }
 
     unsafe fn memory_figures(&self, device: RawDevice) -> Option<MemoryFigures> {

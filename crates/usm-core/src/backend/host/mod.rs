@@ -53,7 +53,7 @@ use super::objects::{Handle, handle};
 use super::{
     Backend, BackendId, DeviceInfo, DeviceType, EventStatus, HostTask, MAX_PATTERN_BYTES, Partition,
     PeerAccess, PlatformInfo, PointerInfo, ProfilingTimes, QueueProperties, RawContext, RawDevice, RawEvent,
-    RawHandle, RawPlatform, RawQueue, SharedMemory, TaskMemory, pages,
+    RawHandle, RawPlatform, RawQueue, SharedMemory, SharedRange, TaskMemory, pages,
 };
 use crate::fork::{ForkMutex, ForkMutexGuard};
 use crate::{Device, Error, Result, UsmKind};
@@ -509,12 +509,12 @@ unsafe impl Backend for HostBackend {
         kind: UsmKind,
         start: NonNull<u8>,
         len_bytes: usize,
-        is_whole: bool,
+        range: SharedRange,
     ) -> Result<SharedMemory> {
         // SAFETY: O1: the handle is live.
         let context = unsafe { HostQueue::get(queue) }.context.id;
         let address = start.addr().get();
-        let pages_bytes = if is_whole { pages::in_pages(len_bytes, 0).0 } else { len_bytes };
+        let pages_bytes = pages::len_of(range, len_bytes)?;
         let known = self.memory().bytes_at(address, context);
         let pages = known.ok_or_else(|| Error::NotShareable {
             reason: format!("the {len_bytes} bytes at {address:#x} are in no block of the context"),

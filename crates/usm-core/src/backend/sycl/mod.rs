@@ -48,7 +48,7 @@ use super::entry::{Entry, Loaded};
 use super::{
     Backend, BackendId, Composites, DeviceInfo, DeviceType, EventStatus, ExternalObject, Partition,
     PeerAccess, PlatformInfo, PointerInfo, ProfilingTimes, QueueProperties, RawContext, RawDevice, RawEvent,
-    RawHandle, RawPlatform, RawQueue, SharedMemory, pages,
+    RawHandle, RawPlatform, RawQueue, SharedMemory, SharedRange, pages,
 };
 use crate::{Error, Result, UsmKind};
 
@@ -436,11 +436,11 @@ unsafe impl Backend for SyclBackend {
         kind: UsmKind,
         start: NonNull<u8>,
         len_bytes: usize,
-        is_whole: bool,
+        range: SharedRange,
     ) -> Result<SharedMemory> {
         // SAFETY: the queue is live (promise 1).
         unsafe { self.check_pages(raw) }?;
-        let pages_bytes = if is_whole { pages::in_pages(len_bytes, 0).0 } else { len_bytes };
+        let pages_bytes = pages::len_of(range, len_bytes)?;
         // SAFETY: nothing else is in the pages, and nobody writes to them (promises 1 and 2): `allocate` asks for whole ones.
         let file = unsafe { pages::share(start.as_ptr(), pages_bytes) }?;
         Ok(SharedMemory::new(kind, start.addr().get(), len_bytes, Vec::new(), vec![file]))

@@ -1,0 +1,173 @@
+//! Files in memory (`memfd`) by which processes share: made, opened anew, locked.
+//!
+//! The kernel counts who has a file open. A process that [holds](hold) the file of another one has opened it anew and has a shared lock of it
+//! (`flock`), which lasts until the file is closed and unmapped. The process that made the file asks for the lock ([`is_held`]).
+
+// Invariant FL1: the system gets pointers to values that outlive its call, and what it opens for us is nobody else's.
+
+use std::collections::BTreeSet;
+use std::ffi::c_int;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::fork::{self, ForkHooks, ForkMutex};
+use crate::{Error, Result};
+
+/// The longest wait for the lock of a file, which others hold for a moment only.
+const LONGEST_LOCK: Duration = Duration::from_secs(1);
+/// What keeps a file as long as it is: nobody makes it shorter or longer, nor removes these seals.
+const SEALS: c_int = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
+
+/// The error of a call of the system.
+pub(super) fn error(call: &'static str) -> Error {
+    Error::SharedMemory { call, text: io::Error::last_os_error().to_string() }
+}
+
+/// Calls a function of the system again where a signal interrupted it.
+pub(super) fn retry(call: &'static str, mut function: impl FnMut() -> c_int) -> Result<c_int> {
+    loop {
+        match function() {
+            -1 if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => {}
+            -1 => return Err(error(call)),
+            done => return Ok(done),
+        }
+    }
+}
+
+/// A file in memory, which keeps its length.
+pub(super) fn create(len_bytes: usize) -> Result<OwnedFd> {
+    let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
+    // SAFETY: FL1: a name with a final 0.
+    let file = retry("memfd_create", || unsafe { libc::memfd_create(c"usm".as_ptr(), flags) })?;
+    // SAFETY: FL1: the file was just opened, and nobody else has it.
+    let file = unsafe { OwnedFd::from_raw_fd(file) };
+    let len = i64::try_from(len_bytes).map_err(|_| Error::SharedMemory {
+        call: "ftruncate",
+        text: format!("{len_bytes} bytes are too many"),
+    })?;
+    // SAFETY: LC1.
+    retry("ftruncate", || unsafe { libc::ftruncate(file.as_raw_fd(), len) })?;
+    // SAFETY: LC1.
+    retry("fcntl", || unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, SEALS) })?;
+    Ok(file)
+}
+
+/// Random bytes.
+pub(super) fn random<const N: usize>() -> Result<[u8; N]> {
+    let mut bytes = [0; N];
+    // SAFETY: FL1: the length of the array, for which the kernel gives all bytes or none.
+    let got = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), N, 0) };
+    if usize::try_from(got) == Ok(N) { Ok(bytes) } else { Err(error("getrandom")) }
+}
+
+/// A file of another process, opened anew and locked: its process sees that somebody has it, until the file is closed and unmapped.
+pub(super) fn hold(file: &OwnedFd, can_write: bool) -> Result<OwnedFd> {
+    let own = open_anew(file, can_write)?;
+    share_lock(own.as_raw_fd())?;
+    Ok(own)
+}
+
+fn open_anew(file: &OwnedFd, can_write: bool) -> Result<OwnedFd> {
+    let access = if can_write { libc::O_RDWR } else { libc::O_RDONLY };
+    let path = format!("/proc/self/fd/{}\0", file.as_raw_fd());
+    // SAFETY: FL1: a path with a final 0.
+    let own = retry("open", || unsafe { libc::open(path.as_ptr().cast(), access | libc::O_CLOEXEC) })?;
+    // SAFETY: FL1: the file was just opened, and nobody else has it.
+    Ok(unsafe { OwnedFd::from_raw_fd(own) })
+}
+
+fn share_lock(file: RawFd) -> Result<()> {
+    let started = Instant::now();
+    while !lock(file, libc::LOCK_SH)? {
+        if started.elapsed() > LONGEST_LOCK {
+            return Err(Error::SharedMemory { call: "flock", text: "another process has it".to_owned() });
+        }
+        thread::yield_now();
+    }
+    Ok(())
+}
+
+/// Takes the lock of a file, or changes it. False where others have one that excludes it.
+fn lock(file: RawFd, operation: c_int) -> Result<bool> {
+    loop {
+        // SAFETY: LC1.
+        if unsafe { libc::flock(file, operation | libc::LOCK_NB) } == 0 {
+            return Ok(true);
+        }
+        match io::Error::last_os_error().kind() {
+            io::ErrorKind::Interrupted => {}
+            io::ErrorKind::WouldBlock => return Ok(false),
+            _ => return Err(error("flock")),
+        }
+    }
+}
+
+/// Checks that a file has so many bytes, and keeps them.
+pub(super) fn check_len(file: &OwnedFd, len_bytes: usize) -> Result<()> {
+    let invalid = |text: String| Err(Error::SharedMemory { call: "fstat", text });
+    // SAFETY: LC1.
+    let seals = retry("fcntl", || unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GET_SEALS) })?;
+    if seals & SEALS != SEALS {
+        return invalid("found a file that others can make shorter, allowed are sealed files".to_owned());
+    }
+    // A second handle of the file, since `File` closes its own.
+    let found = file.try_clone().and_then(|file| File::from(file).metadata());
+    let found = found.map_err(|error| Error::SharedMemory { call: "fstat", text: error.to_string() })?.len();
+    match u64::try_from(len_bytes) {
+        Ok(len) if len <= found => Ok(()),
+        _ => invalid(format!("found a file of {found} bytes for memory of {len_bytes} bytes")),
+    }
+}
+
+/// Whether somebody [holds](hold) a file of this process.
+pub(super) fn is_held(file: &OwnedFd) -> bool {
+    // A failure says nothing, so that the memory stays.
+    let file = file.as_raw_fd();
+    !(matches!(lock(file, libc::LOCK_EX), Ok(true)) && lock(file, libc::LOCK_UN).is_ok())
+}
+
+/// A file of another process that is [held](hold) until this is dropped. A forked child does not hold it.
+#[derive(Debug)]
+pub(super) struct Lease(RawFd);
+
+/// The files of all leases.
+static LEASES: ForkMutex<BTreeSet<RawFd>> = ForkMutex::new(BTreeSet::new());
+
+/// A child has no use for the memory behind a lease, which it would keep.
+const HOOKS: ForkHooks = ForkHooks {
+    before: || {},
+    after: || {},
+    in_child: || {
+        let mut leases = LEASES.lock();
+        // SAFETY: FL1: files of leases, which find that they are not in the list any more.
+        leases.iter().for_each(|&file| drop(unsafe { OwnedFd::from_raw_fd(file) }));
+        leases.clear();
+    },
+};
+
+impl Lease {
+    pub(super) fn new(file: &OwnedFd) -> Result<Self> {
+        fork::set_hooks_of_leases(HOOKS);
+        // No child is forked that has the file and does not know its number.
+        let lease = fork::hold_off(|| {
+            let file = open_anew(file, false)?.into_raw_fd();
+            LEASES.lock().insert(file);
+            Ok::<_, Error>(Self(file))
+        })?;
+        share_lock(lease.0)?;
+        Ok(lease)
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        // A child has closed the file.
+        if LEASES.lock().remove(&self.0) {
+            // SAFETY: FL1: our own file, which was in the list.
+            drop(unsafe { OwnedFd::from_raw_fd(self.0) });
+        }
+    }
+}
