@@ -127,12 +127,13 @@ def _withdraw_late() -> None:
 
 
 def opened(handle: bytes) -> usm_ndarray:
-    """The array of a handle. It is read-only, because a write would be seen in the other worker."""
+    """The array of a handle, read-only because a write would be seen in the other worker; or a copy on the device of
+    this one."""
     global _has_failed
     try:
         array: usm_ndarray = open(handle)
         if _place is not None and array.sycl_device.filter_string != _place:
-            array = ut.asarray(array, device=_place)
+            return ut.asarray(array, device=_place)
     except (MemoryError, UsmError, ValueError) as error:
         _has_failed = True
         # For distributed this is a broken connection: it closes it, and asks again.
