@@ -1,12 +1,18 @@
 """Pickles and copies of arrays: kind, device, order of the axes and read-only come back."""
 
 import copy
+import ctypes
 import math
+import multiprocessing
 import pickle
+from multiprocessing import shared_memory
+from multiprocessing.reduction import ForkingPickler
 
 import pytest
 
 import usm
+import usm.ipc
+import usm.memory as um
 import usm.tensor as ut
 
 from support import process, requirements
@@ -32,12 +38,16 @@ def cube(array, usm_type, dtype="int32"):
     return a
 
 
-def check(back, a):
+def address_of(data):
+    return ctypes.addressof(ctypes.c_char.from_buffer(data))
+
+
+def check(back, a, is_copy=True):
     assert type(back) is ut.usm_ndarray
     assert (back.shape, back.dtype, back.usm_type) == (a.shape, a.dtype, a.usm_type)
     assert back.tolist() == a.tolist()
     assert back.sycl_device == a.sycl_device and back.flags.writable == a.flags.writable
-    assert back._pointer != a._pointer
+    assert not is_copy or back._pointer != a._pointer
 
 
 @pytest.mark.any_memory
@@ -86,9 +96,169 @@ def test_elements_beside_the_pickle(array, usm_type, view):
         if usm_type != "device" and view in ("whole", "transposed", "matrix-transposed"):
             raw[:4] = b"\7\0\0\0"
             assert a[0, 0, 0].item() == 7, "no copy was made"
-    check(pickle.loads(small, buffers=buffers), a)
+    back = pickle.loads(small, buffers=buffers)
+    check(back, a, is_copy=False)
+    # As with NumPy, the array has the memory of the buffer: its own in this process, where that is of its kind.
+    if usm_type != "device" and a.size:
+        with buffers[0].raw() as raw:
+            assert um.as_usm_memory(back)._pointer == address_of(raw)
     for buffer in buffers:
         buffer.release()
+    assert back.shape == a.shape
+    back[...] = 0
+
+
+def beside(a):
+    """A pickle and the bytes beside it, as if they came from elsewhere."""
+    buffers = []
+    small = pickle.dumps(a, 5, buffer_callback=buffers.append)
+    with buffers[0].raw() as raw:
+        data = bytearray(raw)
+    return small, data
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_arrays_over_buffers_from_elsewhere(array, queue, usm_type, view):
+    """Without a copy on the host backend, where host code reaches the kind; elsewhere a copy in that kind."""
+    a = VIEWS[view](cube(array, usm_type))
+    small, data = beside(a)
+    back = pickle.loads(small, buffers=[data])
+    check(back, a)
+    shares = queue.sycl_device.backend == "host" and usm_type != "device" and a.size > 0
+    data[:4] = b"\5\5\5\5"[: len(data)]
+    assert (b"\5\5\5\5" in um.as_usm_memory(back).tobytes()) == shares
+    back[...] = 6
+    assert (data[:1] == b"\6") == shares
+    if shares:
+        assert um.as_usm_memory(back)._pointer == address_of(data)
+        with pytest.raises(BufferError):
+            data.append(1)
+        # Operations of the queue reach it.
+        queue.memset_async(um.as_usm_memory(back), 9).wait()
+        assert set(data) == {9}
+    del back
+    data.append(1)
+
+
+@pytest.mark.parametrize("readonly", [False, True])
+def test_read_only_buffers_give_read_only_arrays(array, queue, host_accessible, readonly):
+    a = cube(array, host_accessible)
+    a.flags.writable = not readonly
+    small, data = beside(a)
+    shares = queue.sycl_device.backend == "host"
+    for buffer in (data, bytes(data), memoryview(data).toreadonly()):
+        back = pickle.loads(small, buffers=[buffer])
+        is_constant = shares and memoryview(buffer).readonly
+        assert back.flags.writable == (not readonly and not is_constant)
+        assert back.tolist() == a.tolist()
+
+
+def test_as_numpy_does(array, numpy, host_queue):
+    ours, theirs = ut.arange(10, sycl_queue=host_queue, usm_type="host"), numpy.arange(10)
+    for change in (bytearray, bytes):
+        found = []
+        for a in (ours, theirs):
+            small, data = beside(a)
+            data = change(data)
+            back = pickle.loads(small, buffers=[data])
+            start = back._pointer if a is ours else back.ctypes.data
+            shares = start == numpy.frombuffer(data, "u1").ctypes.data
+            found.append((shares, bool(back.flags["W"]), back.tolist()))
+        assert found[0] == found[1]
+
+
+def test_buffers_without_alignment_are_copied(array, host_accessible):
+    a = cube(array, host_accessible)
+    small, data = beside(a)
+    for shift in (1, 2, 4):
+        block = bytearray(len(data) + 8)
+        start = shift - address_of(block) % 4
+        part = memoryview(block)[start % 8 :][: len(data)]
+        part[:] = data
+        check(pickle.loads(small, buffers=[part]), a)
+
+
+def test_buffers_of_another_length_are_refused(array, host_accessible):
+    a = cube(array, host_accessible)
+    small, data = beside(a)
+    for wrong in (data[:-1], data + b"1", b""):
+        with pytest.raises(ValueError, match="bytes"):
+            pickle.loads(small, buffers=[wrong])
+
+
+def test_arrays_over_one_buffer_end_in_any_order(array, host_accessible):
+    a = cube(array, host_accessible)
+    small, data = beside(a)
+    part_small, _ = beside(a[1])
+    for order in ([0, 1, 2], [2, 1, 0], [1, 0, 2]):
+        backs = [pickle.loads(small, buffers=[data]) for _ in range(2)]
+        backs.append(pickle.loads(part_small, buffers=[memoryview(data)[48:]]))
+        for gone in order:
+            for memory in [um.as_usm_memory(back) for back in backs if back is not None]:
+                memory.memset(gone)
+                assert set(memory.tobytes()) == {gone}
+            del memory
+            backs[gone] = None
+    data.append(1)
+
+
+def test_an_array_over_a_buffer_goes_to_other_processes_as_a_copy(host_queue):
+    a = ut.arange(20000, sycl_queue=host_queue, usm_type="shared")
+    small, data = beside(a)
+    back = pickle.loads(small, buffers=[data])
+    with pytest.raises(ValueError, match="another library owns it"):
+        usm.ipc.export(back)
+    assert pickle.loads(ForkingPickler.dumps(back)).tolist() == a.tolist()
+
+
+def _fill(pipe, small, name):
+    memory = shared_memory.SharedMemory(name)
+    array = pickle.loads(small, buffers=[memory.buf])
+    array[...] = 3
+    del array
+    pipe.send(True)
+    memory.close()
+
+
+def test_arrays_over_shared_memory(host_queue):
+    a = ut.zeros((10, 10), "i4", sycl_queue=host_queue, usm_type="shared")
+    small, data = beside(a)
+    memory = shared_memory.SharedMemory(create=True, size=len(data))
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    worker = context.Process(target=_fill, args=(theirs, small, memory.name))
+    worker.start()
+    try:
+        assert ours.poll(60) and ours.recv()
+        back = pickle.loads(small, buffers=[memory.buf[: len(data)]])
+        assert back.tolist() == [[3] * 10] * 10
+        del back
+        worker.join(60)
+        assert worker.exitcode == 0
+    finally:
+        memory.close()
+        memory.unlink()
+
+
+# By the release before arrays over buffers.
+OLD = {
+    4: (
+        b"\x80\x04\x95T\x00\x00\x00\x00\x00\x00\x00\x8c\x08usm._usm\x94\x8c\x12_array_from_"
+        b"pickle\x94\x93\x94(\x8c\x06shared\x94\x8c\nhost:cpu:0\x94\x89\x8c\x05u"
+        b"int8\x94K\x02\x85\x94K\x00\x85\x94C\x02ab\x94t\x94R\x94."
+    ),
+    5: (
+        b"\x80\x05\x95[\x00\x00\x00\x00\x00\x00\x00\x8c\x08usm._usm\x94\x8c\x12_array_from_"
+        b"pickle\x94\x93\x94(\x8c\x06shared\x94\x8c\nhost:cpu:0\x94\x89\x8c\x05u"
+        b"int8\x94K\x02\x85\x94K\x00\x85\x94\x96\x02\x00\x00\x00\x00\x00\x00\x00ab\x94t\x94R\x94."
+    ),
+}
+
+
+@pytest.mark.parametrize("protocol", OLD)
+def test_old_pickles(protocol):
+    a = pickle.loads(OLD[protocol])
+    assert (a.dtype, a.usm_type, a.tolist(), a.flags.writable) == ("uint8", "shared", [97, 98], True)
 
 
 def test_the_same_object_twice(array):

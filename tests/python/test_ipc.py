@@ -80,7 +80,9 @@ def test_a_process_may_end_before_its_answer_is_read(method, device, kind):
     device_of(device, kind)
     context = multiprocessing.get_context(method)
     answers = context.Queue()
-    processes = [context.Process(target=put_and_end, daemon=True, args=(answers, device, kind, number)) for number in range(3)]
+    processes = [
+        context.Process(target=put_and_end, daemon=True, args=(answers, device, kind, number)) for number in range(3)
+    ]
     for process in processes:
         process.start()
     for process in processes:
@@ -288,15 +290,125 @@ def test_read_only_arrays_are_read_only_elsewhere():
             executor.submit(set_first, array).result(60)
 
 
-def test_joblib_shares_arrays():
-    joblib = requirements.module("joblib", required=False)
+def test_arrays_on_other_queues_come_on_the_default_queue():
+    queue = usm.SyclQueue("host:cpu:0", property=["in_order", "enable_profiling"])
+    array = ut.zeros(20000, "int64", usm_type="device", sycl_queue=queue)
+    queue.memset_async(array.usm_data, 1)
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(1) as pool:
+        properties, view = pool.apply(queue_and_view, (array,))
+    assert properties == (True, False), "the default queue has no times"
+    assert int(array[0]) == 0 and int(array[1]) == 0x0101010101010101
+    # So is what comes back, in the context of that queue.
+    assert view.sycl_queue == usm.SyclQueue(usm.get_device_cached_queue("host:cpu:0"))
+    assert array.sycl_queue == queue
+
+
+def queue_and_view(array):
+    array[0] = 0
+    default = usm.SyclQueue(usm.get_device_cached_queue(array.sycl_device))
+    queue = array.sycl_queue
+    return (queue == default, queue.has_enable_profiling), array[::2]
+
+
+def test_queues_and_events_go_with_arrays():
+    queue = usm.SyclQueue("host:cpu:0", property="in_order")
+    array = ut.zeros(20000, "int64", usm_type="device", sycl_queue=queue)
+    event = queue.memset_async(array.usm_data, 1)
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert pool.apply(add_on, (queue, event, array)) == (True, "complete")
+    assert int(array[0]) == 2
+
+
+def add_on(queue, event, array):
+    event.wait()
+    # A view of the same memory.
+    same = array.to_device(queue)
+    same[0] = 2
+    queue.wait()
+    return same.sycl_queue == queue and queue.is_in_order, event.execution_status.name
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_arguments_of_initializers_are_shared(method):
     array = ut.zeros(20000, usm_type="shared", device="host")
-    joblib.Parallel(2)(joblib.delayed(set_at)(array, index) for index in range(20))
+    context = multiprocessing.get_context(method)
+    if method == "fork":
+        # Nothing is pickled: children have copies of small memory.
+        array = ut.zeros(400_000, usm_type="shared", device="host")
+        usm.ipc.export(array)
+    with concurrent.futures.ProcessPoolExecutor(2, context, initializer=remember, initargs=(array,)) as executor:
+        list(executor.map(set_remembered, range(8)))
+    assert array[:8].tolist() == [1.0] * 8
+    assert usm.ipc.pending() == 0
+
+
+remembered = []
+
+
+def remember(array):
+    remembered.append(array)
+
+
+def set_remembered(index):
+    remembered[0][index] = 1
+
+
+def test_managers_keep_arrays():
+    array = ut.zeros(20000, usm_type="shared", device="host")
+    with multiprocessing.get_context("spawn").Manager() as manager:
+        kept = manager.dict(array=array)
+        kept["array"][0] = 1
+        assert int(array[0]) == 1
+        del array
+        kept["array"][1] = 2
+        found = kept["array"]
+    assert found[:2].tolist() == [1, 2]
+
+
+def test_arrays_of_a_worker_that_is_killed_can_be_released():
+    with concurrent.futures.ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as executor:
+        victim = executor.submit(os.getpid).result(60)
+        tasks = [executor.submit(time.sleep, 600)]
+        tasks += [executor.submit(set_first, ut.zeros(20000, usm_type="shared", device="host")) for _ in range(3)]
+        until = time.monotonic() + 60
+        while usm.ipc.pending() == 0 and time.monotonic() < until:
+            time.sleep(0.01)
+        os.kill(victim, signal.SIGKILL)
+        for task in tasks:
+            with pytest.raises(concurrent.futures.process.BrokenProcessPool):
+                task.result(60)
+    waiting = usm.ipc.pending()
+    assert waiting > 0
+    assert usm.ipc.release_pending() == waiting
+    assert usm.ipc.pending() == 0
+
+
+@pytest.mark.parametrize("backend", ["loky", "multiprocessing"])
+def test_joblib_shares_arrays(backend):
+    joblib = requirements.module("joblib", required=requirements.REQUIRE_PEERS)
+    array = ut.zeros(20000, usm_type="shared", device="host")
+    tasks = [joblib.delayed(set_at)(array, index) for index in range(20)]
+    answers = joblib.Parallel(2, backend=backend)(tasks)
     assert ut.asnumpy(array[:20]).tolist() == list(range(20))
+    array[...] = 7
+    assert {int(answer[0]) for answer in answers} == {7}, "answers are shared"
+    assert usm.ipc.pending() == 0
+
+
+def test_joblib_keeps_copies(tmp_path):
+    joblib = requirements.module("joblib", required=requirements.REQUIRE_PEERS)
+    array = ut.arange(20000, usm_type="shared", device="host")
+    assert joblib.hash(array) == joblib.hash(array.copy()) != joblib.hash(array[::-1])
+    joblib.dump({"array": array}, tmp_path / "file")
+    found = joblib.load(tmp_path / "file")["array"]
+    array[...] = 0
+    assert found[-1] == 19999
 
 
 def set_at(array, index):
     array[index] = index
+    return array
 
 
 def test_nothing_is_left_of_arrays_that_others_have_read():

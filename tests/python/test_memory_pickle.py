@@ -64,9 +64,28 @@ def test_content_beside_the_pickle(memory, usm_type):
             # No copy was made: it is the memory itself.
             raw[0] = 77
             assert memory[:1].tobytes() == b"M"
-    check(pickle.loads(small, buffers=buffers), memory)
+    back = pickle.loads(small, buffers=buffers)
+    # In this process it is the memory itself, where that is of its kind.
+    assert (back._pointer == memory._pointer) == (usm_type != "device")
+    assert type(back) is type(memory) and back.tobytes() == memory.tobytes()
     for buffer in buffers:
         buffer.release()
+
+
+def test_memory_over_a_buffer_from_elsewhere(memory, queue, usm_type):
+    buffers = []
+    small = pickle.dumps(memory, 5, buffer_callback=buffers.append)
+    shares = queue.sycl_device.backend == "host" and usm_type != "device"
+    data = bytearray(DATA)
+    back = pickle.loads(small, buffers=[data])
+    check(back, memory)
+    data[0] = 77
+    assert back[:1].tobytes() == (b"M" if shares else b"\0")
+    assert pickle.loads(small, buffers=[DATA]).readonly == shares
+    with pytest.raises(ValueError, match=f"found 7 bytes, allowed are {len(DATA)}"):
+        pickle.loads(small, buffers=[DATA[:7]])
+    del back
+    data.append(1)
 
 
 def test_the_same_object_twice(memory):

@@ -1,4 +1,4 @@
-"""Pickles and copies of devices, contexts, queues and platforms."""
+"""Pickles and copies of devices, contexts, queues, events and platforms."""
 
 import copy
 import multiprocessing
@@ -9,6 +9,7 @@ import sys
 import pytest
 
 import usm
+import usm.memory as um
 import usm.tensor as ut
 
 from support import process
@@ -88,10 +89,26 @@ def test_copies_are_the_same_object(queue, duplicate):
     assert nested["queue"] is queue and nested["array"].sycl_queue == queue
 
 
-def test_events_belong_to_their_process(queue):
-    for event in (queue.submit_barrier(), usm.SyclEvent()):
-        with pytest.raises(TypeError, match="cannot pickle an event"):
-            pickle.dumps(event)
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_pickle_of_an_event_waits_for_it(queue, protocol):
+    memory = um.MemoryUSMDevice(1 << 20, queue=queue)
+    for event in (queue.submit_barrier(), queue.memset_async(memory, 7), usm.SyclEvent()):
+        data = pickle.dumps(event, protocol)
+        assert event.execution_status == usm.event_status_type.complete
+        found = pickle.loads(data)
+        assert type(found) is usm.SyclEvent
+        assert found.execution_status == usm.event_status_type.complete
+        found.wait()
+    assert memory.tobytes() == bytes([7]) * (1 << 20)
+
+
+def test_a_device_with_another_name_is_another_device(queue):
+    from usm._usm import _device_from_pickle
+
+    name = queue.sycl_device.filter_string
+    assert _device_from_pickle(name, None, [], queue.sycl_device.name) == queue.sycl_device
+    with pytest.raises(usm.SyclDeviceCreationError, match=f'(?s)found .* as {name}, allowed is "Other GPU"'):
+        _device_from_pickle(name, None, [], "Other GPU")
 
 
 def test_a_device_that_is_missing_there_is_a_clear_error(queue):

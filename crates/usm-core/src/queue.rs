@@ -521,6 +521,26 @@ impl Queue {
         self.allocate_checked(kind, len_bytes, align_bytes)
     }
 
+    /// Host memory of other code as USM of this context, without a copy. The memory is left alone when the allocation drops. `None` where
+    /// the backend cannot do that, and where it knows a part of the memory as another block. Only the host backend can, for the kinds
+    /// that host code reaches.
+    ///
+    /// # Safety
+    /// 1. The memory is valid, for writes too unless nobody writes to it, as long as the allocation lives.
+    #[must_use]
+    pub unsafe fn register_host_memory(
+        &self,
+        kind: UsmKind,
+        start: NonNull<u8>,
+        len_bytes: usize,
+    ) -> Option<Allocation> {
+        self.check_request(kind, len_bytes).ok()?;
+        // SAFETY: the handle is live (H1), and the caller's promise 1, since the allocation frees it.
+        let is_known = unsafe { self.backend().register_host_memory(self.raw(), kind, start, len_bytes) };
+        // SAFETY: A1: a block of that length and kind, which is known until the allocation drops.
+        is_known.then(|| unsafe { Allocation::from_raw(self, start, 0, len_bytes, kind) })
+    }
+
     // With 0 the runtime chooses the alignment.
     fn allocate_checked(&self, kind: UsmKind, len_bytes: usize, align_bytes: usize) -> Result<Allocation> {
         self.check_request(kind, len_bytes)?;

@@ -6,7 +6,7 @@ use pyo3::exceptions::{PyBufferError, PyMemoryError, PyTypeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 
-use usm_array::usm_core::bulk;
+use usm_array::usm_core::{Queue, UsmKind, bulk};
 use usm_array::usm_memory::UsmBuffer;
 use usm_array::{Dtype, Layout, UsmArray, Work};
 
@@ -155,6 +155,14 @@ impl HostBytes {
 
     pub(crate) fn len(&self) -> usize {
         self.buffer.len_bytes()
+    }
+
+    /// The bytes as USM of that kind, without a copy, which keeps the buffer; the buffer where that is not possible.
+    pub(crate) fn into_usm(self, queue: &Queue, kind: UsmKind) -> Result<UsmBuffer, Self> {
+        let (address, len_bytes, writable) = (self.buffer.address(), self.len(), !self.buffer.is_read_only());
+        // SAFETY: 1. P1, P2. 2. That no other thread writes the bytes meanwhile is up to the Python program, as for every consumer of the
+        // buffer protocol.
+        unsafe { UsmBuffer::borrow_host_memory(queue, kind, address, len_bytes, writable, self) }
     }
 
     /// The first byte; to be written only if the buffer is writable, and used only while this lives.

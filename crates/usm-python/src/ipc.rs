@@ -24,7 +24,7 @@ enum Offered {
 /// ``bytes(handle)`` are the bytes, and a pickle of the handle is a pickle of them.
 ///
 /// >>> import usm.tensor as ut, usm.ipc
-/// >>> a = ut.arange(10000, usm_type="shared")
+/// >>> a = ut.arange(10000, usm_type="shared", device="host")
 /// >>> handle = usm.ipc.export(a[::2])
 /// >>> usm.ipc.open(bytes(handle))[3]  # in any process
 /// usm_ndarray(6)
@@ -89,7 +89,7 @@ fn exported(object: &Bound<'_, PyAny>) -> PyResult<Subject> {
 /// Raises ValueError for memory that other processes cannot open, with what works; BufferError while a view to write to it exists.
 ///
 /// >>> import usm.ipc, usm.tensor as ut
-/// >>> handle = usm.ipc.export(ut.zeros((100, 100), usm_type="shared"))
+/// >>> handle = usm.ipc.export(ut.zeros((100, 100), usm_type="shared", device="host"))
 /// >>> usm.ipc.open(bytes(handle)).shape
 /// (100, 100)
 #[pyfunction]
@@ -132,7 +132,7 @@ pub(crate) fn withdraw(py: Python<'_>, handle: &[u8]) -> PyResult<bool> {
 /// Raises ValueError for bytes that are no handle, UsmError for memory that is gone.
 ///
 /// >>> import usm.ipc, usm.tensor as ut
-/// >>> handle = usm.ipc.export(ut.ones(10000, usm_type="shared"))
+/// >>> handle = usm.ipc.export(ut.ones(10000, usm_type="shared", device="host"))
 /// >>> usm.ipc.open(handle).sum()
 /// usm_ndarray(10000.)
 #[pyfunction]
@@ -172,6 +172,12 @@ pub(crate) fn open<'py>(
 ///
 /// Raises ValueError for bytes that are no such handle and for a range beyond the block, UsmError when the driver refuses the handle:
 /// its process has ended, is this one, or has freed the memory.
+///
+/// >>> import usm.ipc
+/// >>> usm.ipc.open_cuda(bytes(63), 4096)
+/// Traceback (most recent call last):
+///     ...
+/// ValueError: a handle of memory: found 63 bytes, allowed are the 64 bytes of cudaIpcGetMemHandle, and the 66 of PyTorch for memory of cudaMalloc
 #[pyfunction]
 #[pyo3(signature = (handle, nbytes, *, offset_bytes=0, queue=None))]
 pub(crate) fn open_cuda<'py>(
@@ -182,12 +188,14 @@ pub(crate) fn open_cuda<'py>(
     queue: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let bytes = bytes_of(handle)?;
-    let queue = match queue {
-        Some(_) => queue_argument(py, "queue", queue)?,
-        None => default_queue(&runtime::get(py)?.select("cuda").or_raise()?).or_raise()?,
+    let runtime = runtime::get(py)?;
+    let queue = queue.map(|_| queue_argument(py, "queue", queue)).transpose()?;
+    let queue_of = || match queue {
+        Some(queue) => Ok(queue),
+        None => default_queue(&runtime.select("cuda")?),
     };
     let buffer =
-        py.detach(|| UsmBuffer::open_cuda_handle(&queue, &bytes, offset_bytes, nbytes)).or_raise()?;
+        py.detach(|| UsmBuffer::open_cuda_handle(&bytes, offset_bytes, nbytes, queue_of)).or_raise()?;
     wrap(py, buffer)
 }
 

@@ -46,8 +46,8 @@ pub mod _usm {
     #[pymodule_export]
     use crate::memory::{
         LiveMemory, MemoryPool, MemorySnapshot, MemoryUSMDevice, MemoryUSMHost, MemoryUSMShared,
-        as_usm_memory, current_pool, default_pool_stats, from_pickle, memory_stats, take_snapshot,
-        trim_default_pool, use_default_pool, use_pool,
+        as_usm_memory, current_pool, default_pool_stats, from_pickle, memory_stats, over_buffer,
+        take_snapshot, trim_default_pool, use_default_pool, use_pool,
     };
     #[pymodule_export]
     use crate::objects::{Memory, PyDevice, UsmNdarray};
@@ -102,7 +102,7 @@ pub mod _usm {
     #[pymodule_export]
     use crate::tensor::ufunc::{Ufunc, numpy_view};
     #[pymodule_export]
-    use crate::tensor::{Flags, PyDtype, array_from_pickle, dtype_named};
+    use crate::tensor::{Flags, PyDtype, array_from_pickle, array_over_buffer, dtype_named};
     #[pymodule_export]
     use crate::tensor::{
         asarray, asnumpy, dldevice_to_sycl_device, from_dlpack, from_numpy, sycl_device_to_dldevice, to_numpy,

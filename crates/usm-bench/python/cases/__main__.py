@@ -21,13 +21,14 @@ import device_sides
 import elements
 import memory
 import process
+import processes
 import queues
 from case import Case, Measured
 from yardstick import beside
 
 # Cases on device memory through queues run in a process of their own, which has USM_STRICT_DEVICE=1.
 # Cases that depend on who knows a queue run in a process that never imports dpctl.
-SIDES = {"python": [memory, calls, arrays, elements, compute, process], "queues": [queues], "alone": [alone]}
+SIDES = {"python": [memory, calls, arrays, elements, compute, process, processes], "queues": [queues], "alone": [alone]}
 # Cases on a CUDA device; with small operands for a smoke run.
 DEVICE = {"cuda": False, "cuda-smoke": True}
 

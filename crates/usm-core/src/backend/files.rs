@@ -7,8 +7,8 @@
 
 use std::collections::BTreeSet;
 use std::ffi::c_int;
-use std::fs::File;
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -113,10 +113,12 @@ pub(super) fn check_len(file: &OwnedFd, len_bytes: usize) -> Result<()> {
     if seals & SEALS != SEALS {
         return invalid("found a file that others can make shorter, allowed are sealed files".to_owned());
     }
-    // A second handle of the file, since `File` closes its own.
-    let found = file.try_clone().and_then(|file| File::from(file).metadata());
-    let found = found.map_err(|error| Error::SharedMemory { call: "fstat", text: error.to_string() })?.len();
-    match u64::try_from(len_bytes) {
+    let mut facts = MaybeUninit::<libc::stat>::uninit();
+    // SAFETY: FL1: a value for the facts.
+    retry("fstat", || unsafe { libc::fstat(file.as_raw_fd(), facts.as_mut_ptr()) })?;
+    // SAFETY: FL1: the call wrote the facts.
+    let found = unsafe { facts.assume_init() }.st_size;
+    match i64::try_from(len_bytes) {
         Ok(len) if len <= found => Ok(()),
         _ => invalid(format!("found a file of {found} bytes for memory of {len_bytes} bytes")),
     }

@@ -373,6 +373,22 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
         false
     }
 
+    /// Makes host memory of other code known as USM of the context of a queue, and returns whether it is. [`free`](Self::free) ends that,
+    /// as often as this was called, and leaves the memory alone. A range within a known one is known with that one.
+    ///
+    /// # Safety
+    /// 1. `queue` is live.
+    /// 2. The memory is valid until it is freed here.
+    unsafe fn register_host_memory(
+        &self,
+        _queue: RawQueue,
+        _kind: UsmKind,
+        _start: NonNull<u8>,
+        _len_bytes: usize,
+    ) -> bool {
+        false
+    }
+
     /// Free and total memory of a device; `None` when the runtime does not report it.
     ///
     /// # Safety

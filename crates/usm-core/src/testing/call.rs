@@ -171,7 +171,7 @@ macro_rules! methods {
                     unsafe { self.inner.event_capture(event) }
                 }
             };
-            // Memory of several processes is the same under a decorator.
+            // Memory of several processes, and of other code, is the same under a decorator.
             (@ processes) => {
                 unsafe fn share(
                     &self,
@@ -193,6 +193,17 @@ macro_rules! methods {
                 ) -> Result<NonNull<u8>> {
                     // SAFETY: promise 1 of the method of `Backend`; the handle is `inner`'s own.
                     unsafe { self.inner.open_shared(queue, memory, can_write) }
+                }
+
+                unsafe fn register_host_memory(
+                    &self,
+                    queue: RawQueue,
+                    kind: UsmKind,
+                    start: NonNull<u8>,
+                    len_bytes: usize,
+                ) -> bool {
+                    // SAFETY: promises 1 and 2 of the method of `Backend`; the handle is `inner`'s own.
+                    unsafe { self.inner.register_host_memory(queue, kind, start, len_bytes) }
                 }
 
                 unsafe fn unshare(&self, queue: RawQueue, start: NonNull<u8>) -> bool {

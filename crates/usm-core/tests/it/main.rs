@@ -39,6 +39,7 @@ mod peers;
 #[cfg(feature = "testing")]
 mod processes;
 mod protected;
+mod registered;
 #[cfg(feature = "testing")]
 mod retired;
 mod runtime;

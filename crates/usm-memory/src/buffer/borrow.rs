@@ -37,6 +37,45 @@ impl UsmBuffer {
         let block = unsafe { Block::new(start, len_bytes, kind, queue, Ownership::Borrowed(owner)) };
         Ok(Self::over(block, writable))
     }
+
+    /// Borrows host memory of other code as USM of that kind, without a copy, where that is possible: on the host backend, for the kinds that
+    /// host code reaches, and where the memory is USM of that kind and context already. Returns the owner where it is not.
+    ///
+    /// ```
+    /// use usm_memory::UsmBuffer;
+    /// use usm_memory::usm_core::{Runtime, UsmKind};
+    ///
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
+    /// let bytes: Box<[u8]> = Box::new([7; 64]);
+    /// let address = bytes.as_ptr().addr();
+    /// // SAFETY: the box keeps the bytes, and goes to the buffer.
+    /// let buffer = unsafe { UsmBuffer::borrow_host_memory(&queue, UsmKind::Shared, address, 64, true, bytes) };
+    /// assert_eq!(buffer.unwrap().address(), address);
+    /// # Ok::<(), usm_memory::usm_core::Error>(())
+    /// ```
+    ///
+    /// # Safety
+    /// 1. The bytes are valid as long as `owner` lives, for writes too where `writable` says so.
+    /// 2. As 3 of [`borrow`](Self::borrow).
+    pub unsafe fn borrow_host_memory<O: Any + Send + Sync>(
+        queue: &Queue,
+        kind: UsmKind,
+        address: usize,
+        len_bytes: usize,
+        writable: bool,
+        owner: O,
+    ) -> std::result::Result<Self, O> {
+        let Some(start) = NonNull::new(ptr::with_exposed_provenance_mut(address)) else { return Err(owner) };
+        // SAFETY: promise 1: the owner goes after the allocation.
+        let registered = unsafe { queue.register_host_memory(kind, start, len_bytes) };
+        if registered.is_none() && check(queue, address, len_bytes).ok() != Some(kind) {
+            return Err(owner);
+        }
+        // Fields drop in their order.
+        let ownership = Ownership::Borrowed(Arc::new((registered, owner)));
+        // SAFETY: B4: valid memory (1), which the runtime knows as memory of that kind.
+        Ok(Self::over(unsafe { Block::new(start, len_bytes, kind, queue, ownership) }, writable))
+    }
 }
 
 /// What is known about an address in a context; `None` when it is not USM there, or memory that a pool holds and nobody uses. Pools

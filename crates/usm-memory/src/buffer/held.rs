@@ -1,9 +1,8 @@
 //! Memory that this process has freed, and that waits until other processes have closed it.
 
 use std::mem;
-use std::sync::OnceLock;
 
-use usm_core::fork::ForkMutex;
+use usm_core::fork::{ForkMutex, ForkOnce};
 
 /// Memory that nobody of this process uses any more.
 pub(super) trait Held: Send {
@@ -21,7 +20,7 @@ struct All {
 }
 
 /// Called when memory waits and none did before, by whoever [sweeps](sweep) from time to time.
-static WAKE: OnceLock<fn()> = OnceLock::new();
+static WAKE: ForkOnce<fn()> = ForkOnce::new();
 
 static ALL: ForkMutex<All> = ForkMutex::new(All { waiting: Vec::new(), next_look: 0 });
 

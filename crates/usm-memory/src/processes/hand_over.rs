@@ -8,23 +8,25 @@ use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixListener;
-use std::sync::Mutex;
 
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::message::{Answer, Reader, TOKEN_BYTES, Token, Writer};
-use super::server::{Offer, Server, known, lock, new_wake, refused};
+use super::server::{Offer, Server, known, lock, refused};
 use crate::Result;
 
 /// The descriptors by which [`keep`] in another process goes on for this one when it ends. The other process inherits all of them under their
 /// numbers. The first one is of the socket at which others ask, the second one of a file that says what the others are. `None`
-/// where nothing is left: each handle that can be opened once has been. Memory without files is not among it.
+/// where nothing is left: each handle that can be opened once has been. Memory without files is not among it. This process answers others
+/// no more.
 ///
 /// # Errors
 /// [`Error::Server`](crate::Error::Server) when the process has no more file descriptors.
 pub fn hand_over() -> Result<Option<Vec<OwnedFd>>> {
     let Some(server) = known() else { return Ok(None) };
     let refused = refused("hand_over");
+    // Nothing of what is left is opened while it is written down: the other process would keep it without end.
+    server.leave().map_err(&refused)?;
     let mut state = Writer::default();
     let mut files = Vec::new();
     for (token, offer) in lock(&server.offers).iter() {
@@ -73,7 +75,7 @@ pub unsafe fn keep(listener: RawFd, state: RawFd, parent: u32) -> Result<()> {
     let parent = i32::try_from(parent).ok().and_then(Pid::from_raw);
     let parent = parent.ok_or_else(|| refused(io::ErrorKind::InvalidInput.into()))?;
     let parent = pidfd_open(parent, PidfdFlags::empty()).map_err(|error| refused(error.into()))?;
-    let server = Server { nonce: 0, listener, offers: Mutex::new(offers), wake: new_wake()? };
+    let server = Server::new(0, listener, offers)?;
     server.serve(Some(parent.as_fd()), || lock(&server.offers).is_empty());
     Ok(())
 }

@@ -126,8 +126,7 @@ impl Answer {
         let mut head = Writer::default();
         head.number(body.len());
         head.number(files.len());
-        send_with_files(to, &head.0, files)?;
-        (&*to).write_all(&body)
+        send_with_files(to, &[&head.0[..], &body].concat(), files)
     }
 
     pub(super) fn receive(from: &UnixStream) -> io::Result<Self> {

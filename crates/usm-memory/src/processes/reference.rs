@@ -22,6 +22,11 @@ pub(super) struct Reference {
 }
 
 impl Reference {
+    /// Whether one process answers for both.
+    pub(super) fn is_of_process(&self, other: &Self) -> bool {
+        (self.process, self.nonce) == (other.process, other.nonce)
+    }
+
     pub(super) fn to_bytes(self) -> [u8; LEN_BYTES] {
         let mut bytes = [0; LEN_BYTES];
         bytes[..8].copy_from_slice(&MAGIC);

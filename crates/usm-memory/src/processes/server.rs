@@ -5,19 +5,22 @@
 //! stops in the middle keeps nobody else waiting. The thread also gives freed memory another use soon after others have closed it.
 
 // Invariant SV1: nothing uses a descriptor that is closed here by its number.
+// Invariant SV2: the system gets pointers to values that outlive its call, with their lengths.
 
 use std::collections::HashMap;
+use std::fs;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::process;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, Builder};
+use std::thread::{self, Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 use rustix::rand::{GetRandomFlags, getrandom};
 use usm_core::fork::{self, ForkHooks, PerProcess};
@@ -29,6 +32,8 @@ use crate::{Error, Result, UsmBuffer, buffer};
 
 /// A connection that has not named its memory after this time is closed, and one that does not take its answer.
 const QUESTION: Duration = Duration::from_secs(1);
+/// From so many connections on, those without a question are closed. Who has one asks by a new one.
+const MANY_CONNECTIONS: usize = 256;
 /// The shortest pause between two looks at freed memory that others have open.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
 /// The pause is so many times as long as the look.
@@ -46,20 +51,28 @@ pub(super) struct Offer {
     pub(super) is_once: bool,
 }
 
+/// The user ID that the kernel shows in place of one that a user namespace does not have, unless the administrator has changed it.
+const OVERFLOW_UID: u32 = 65534;
+/// `/proc/self/uid_map` where each user has an ID.
+const ALL_UIDS: [&str; 3] = ["0", "0", "4294967295"];
+
 /// What a process offers, and where it answers.
 #[derive(Debug)]
 pub(super) struct Server {
     pub(super) nonce: u64,
     pub(super) listener: UnixListener,
     pub(super) offers: Mutex<HashMap<Token, Offer>>,
-    /// Can be read when freed memory waits for others to close it.
-    pub(super) wake: OwnedFd,
+    /// Can be read when freed memory waits for others to close it, and when the thread is to end.
+    wake: OwnedFd,
+    is_leaving: AtomicBool,
+    thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 /// Another process that asks.
 struct Connection {
     stream: UnixStream,
-    since: Instant,
+    /// Its start, until its first question was answered. It stays open for more.
+    started: Option<Instant>,
     /// The memory that was sent. The other process has it open when it says a word, or is gone when it says nothing more.
     sent: Option<Token>,
 }
@@ -98,7 +111,21 @@ pub(super) fn address(process: u32, nonce: u64) -> String {
 
 /// Whether the process at the other end is of the same user.
 pub(super) fn is_of_this_user(stream: &UnixStream) -> io::Result<bool> {
-    Ok(rustix::net::sockopt::socket_peercred(stream)?.uid == rustix::process::geteuid())
+    let own = rustix::process::geteuid().as_raw();
+    if own == OVERFLOW_UID && fs::read_to_string("/proc/self/uid_map")?.split_whitespace().ne(ALL_UIDS) {
+        let reason =
+            format!("user {own} of this process may stand for any user outside of its user namespace");
+        return Err(io::Error::other(reason));
+    }
+    // Not by rustix, which refuses processes of another PID namespace: their process ID is 0 here.
+    let mut found = libc::ucred { pid: 0, uid: 0, gid: 0 };
+    let mut len = size_of::<libc::ucred>() as libc::socklen_t;
+    let (start, option) = ((&raw mut found).cast(), libc::SO_PEERCRED);
+    // SAFETY: SV2.
+    match unsafe { libc::getsockopt(stream.as_raw_fd(), libc::SOL_SOCKET, option, start, &raw mut len) } {
+        0 => Ok(found.uid == own),
+        _ => Err(io::Error::last_os_error()),
+    }
 }
 
 /// Offers the memory of a buffer to other processes.
@@ -141,15 +168,20 @@ fn server() -> Result<Arc<Server>> {
             .inspect(|listener| LISTENER.store(listener.as_raw_fd(), Ordering::Relaxed))
     });
     let listener = bound.map_err(refused("bind"))?;
-    let server = Arc::new(Server { nonce, listener, offers: Mutex::default(), wake: new_wake()? });
+    let server = Server::new(nonce, listener, HashMap::new());
+    let server = Arc::new(server.inspect_err(|_| LISTENER.store(-1, Ordering::Relaxed))?);
     let served = Arc::clone(&server);
     let start = || {
         server.listener.set_nonblocking(true)?;
-        fork::spawn(Builder::new().name("usm-ipc".to_owned()), move || served.serve(None, || false))
+        let serve = move || served.serve(None, || served.is_leaving.load(Ordering::Acquire));
+        fork::spawn(Builder::new().name("usm-ipc".to_owned()), serve)
     };
-    if let Err(error) = start() {
-        LISTENER.store(-1, Ordering::Relaxed);
-        return Err(refused("thread")(error));
+    match start() {
+        Ok(thread) => *lock(&server.thread) = Some(thread),
+        Err(error) => {
+            LISTENER.store(-1, Ordering::Relaxed);
+            return Err(refused("thread")(error));
+        }
     }
     *known = Some(Arc::clone(&server));
     buffer::set_wake(wake);
@@ -159,16 +191,31 @@ fn server() -> Result<Arc<Server>> {
 /// Wakes the thread for memory that waits.
 fn wake() {
     if let Some(server) = known() {
-        _ = rustix::io::write(&server.wake, &1_u64.to_ne_bytes());
+        server.wake();
     }
 }
 
-pub(super) fn new_wake() -> Result<OwnedFd> {
-    let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
-    wake.map_err(|error| refused("eventfd")(error.into()))
-}
-
 impl Server {
+    pub(super) fn new(nonce: u64, listener: UnixListener, offers: HashMap<Token, Offer>) -> Result<Self> {
+        let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
+        let wake = wake.map_err(|error| refused("eventfd")(error.into()))?;
+        let (offers, thread) = (Mutex::new(offers), Mutex::default());
+        Ok(Self { nonce, listener, offers, wake, is_leaving: AtomicBool::new(false), thread })
+    }
+
+    /// Lets the thread look at what has changed.
+    fn wake(&self) {
+        _ = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
+    }
+
+    /// Ends the thread: the offers stay as they are. Processes that ask from now on wait for whoever listens next.
+    pub(super) fn leave(&self) -> io::Result<()> {
+        let Some(thread) = lock(&self.thread).take() else { return Ok(()) };
+        self.is_leaving.store(true, Ordering::Release);
+        self.wake();
+        thread.join().map_err(|_| io::Error::other("the thread that answers others has panicked"))
+    }
+
     /// Answers until something can be read of `end`, or `is_over` says so, which is asked after each event.
     pub(super) fn serve(&self, end: Option<BorrowedFd<'_>>, is_over: impl Fn() -> bool) {
         let mut connections: Vec<Connection> = Vec::new();
@@ -178,13 +225,13 @@ impl Server {
             let streams = connections.iter().map(|connection| connection.stream.as_fd());
             let all = [self.listener.as_fd(), self.wake.as_fd()].into_iter().chain(streams).chain(end);
             let mut polled: Vec<_> = all.map(|file| PollFd::from_borrowed_fd(file, PollFlags::IN)).collect();
-            let has_question = connections.iter().any(|connection| connection.sent.is_none());
+            let has_question = connections.iter().any(|connection| connection.started.is_some());
             let longest = match is_awaited {
                 true => Some(pause),
                 false => has_question.then_some(QUESTION),
             };
             let longest = longest.and_then(|longest| Timespec::try_from(longest).ok());
-            if poll(&mut polled, longest.as_ref()).is_err_and(|error| error != rustix::io::Errno::INTR) {
+            if poll(&mut polled, longest.as_ref()).is_err_and(|error| error != Errno::INTR) {
                 thread::sleep(PAUSE);
             }
             let is_ready: Vec<_> = polled.iter().map(|polled| !polled.revents().is_empty()).collect();
@@ -202,11 +249,37 @@ impl Server {
             let mut ready = is_ready.iter().skip(2);
             connections.retain_mut(|connection| match ready.next() {
                 Some(true) => self.go_on(connection).unwrap_or(false),
-                _ => connection.sent.is_some() || connection.since.elapsed() < QUESTION,
+                _ => connection.started.is_none_or(|started| started.elapsed() < QUESTION),
             });
+            if connections.len() >= MANY_CONNECTIONS {
+                connections.retain(|connection| connection.started.is_some() || connection.sent.is_some());
+            }
             if is_ready[0] {
                 connections.extend(self.accept());
             }
+        }
+        self.hear_out(connections);
+    }
+
+    /// Waits until processes that have got memory say that they have it open, or have gone.
+    fn hear_out(&self, mut connections: Vec<Connection>) {
+        let started = Instant::now();
+        connections.retain(|connection| connection.sent.is_some());
+        while !connections.is_empty() && started.elapsed() < QUESTION {
+            let streams = connections.iter().map(|connection| connection.stream.as_fd());
+            let mut polled: Vec<_> =
+                streams.map(|file| PollFd::from_borrowed_fd(file, PollFlags::IN)).collect();
+            let longest = Timespec { tv_sec: 0, tv_nsec: PAUSE.subsec_nanos().into() };
+            if poll(&mut polled, Some(&longest)).is_err() {
+                continue;
+            }
+            let is_ready: Vec<_> = polled.iter().map(|polled| !polled.revents().is_empty()).collect();
+            let mut ready = is_ready.iter();
+            connections.retain_mut(|connection| {
+                // A word ends it here: the next question goes to whoever listens then.
+                ready.next() != Some(&true)
+                    || (self.go_on(connection).unwrap_or(false) && connection.sent.is_some())
+            });
         }
     }
 
@@ -214,7 +287,7 @@ impl Server {
         match self.listener.accept() {
             Ok((stream, _)) => {
                 stream.set_write_timeout(Some(QUESTION)).ok()?;
-                Some(Connection { stream, since: Instant::now(), sent: None })
+                Some(Connection { stream, started: Some(Instant::now()), sent: None })
             }
             // One that has gone again.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
@@ -228,35 +301,35 @@ impl Server {
     /// Takes what another process says. False at the end of its connection.
     fn go_on(&self, connection: &mut Connection) -> io::Result<bool> {
         let stream = &connection.stream;
+        if let Some(token) = connection.sent.take() {
+            // One byte: the next question may be behind it.
+            let received = recv(stream, &mut [0; 1], RecvFlags::DONTWAIT).map_or(0, |(_, received)| received);
+            let mut offers = lock(&self.offers);
+            let is_done = offers.get(&token).is_some_and(|offer| offer.is_once);
+            let gone = is_done.then(|| offers.remove(&token));
+            drop(offers);
+            drop(gone);
+            return Ok(received == 1);
+        }
         let mut token = Token::default();
         let (_, received) = recv(stream, &mut token, RecvFlags::DONTWAIT)?;
-        if let Some(token) = connection.sent {
-            // Dropped without the lock.
-            let gone = lock(&self.offers).extract_if(|known, offer| *known == token && offer.is_once).next();
-            drop(gone);
-            return Ok(false);
-        }
         if received != TOKEN_BYTES {
             return Ok(false);
         }
-        let found = match is_of_this_user(stream)? {
-            false => Err("it is of another user"),
-            true => lock(&self.offers)
-                .get(&token)
-                .map(|offer| offer.shared.clone())
-                .ok_or("the memory is not on offer any more"),
-        };
+        if !is_of_this_user(stream).unwrap_or(false) {
+            Answer::Refused("it is of another user".to_owned()).send(stream)?;
+            return Ok(false);
+        }
+        connection.started = None;
+        let found = lock(&self.offers).get(&token).map(|offer| offer.shared.clone());
         match found {
-            Err(reason) => {
-                Answer::Refused(reason.to_owned()).send(stream)?;
-                Ok(false)
-            }
-            Ok(shared) => {
+            None => Answer::Refused("the memory is not on offer any more".to_owned()).send(stream)?,
+            Some(shared) => {
                 Answer::Memory(shared).send(stream)?;
                 connection.sent = Some(token);
-                Ok(true)
             }
         }
+        Ok(true)
     }
 }
 

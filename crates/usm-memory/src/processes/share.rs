@@ -1,8 +1,6 @@
 //! Memory of a buffer in the form in which another process opens it, and back.
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::os::unix::fs::MetadataExt;
 use std::sync::{Arc, Weak};
 
 use usm_core::fork::ForkMutex;
@@ -92,18 +90,18 @@ impl UsmBuffer {
 }
 
 impl UsmBuffer {
-    /// Device memory of another library and process: so many bytes from an offset on in the block of a handle of
-    /// `cudaIpcGetMemHandle`. The handle has 64 bytes, or 66 with the two that PyTorch puts in front of them.
+    /// Device memory of another library and process, on the queue that `queue_of` gives: so many bytes from an offset on in the block of a
+    /// handle of `cudaIpcGetMemHandle`. The handle has 64 bytes, or 66 with the two that PyTorch puts in front of them.
     ///
     /// Nothing tells the other process when the buffer has gone: it must keep the memory until then.
     ///
     /// # Errors
-    /// [`Error::InvalidHandle`] for other bytes; those of [`open_shared`](Self::open_shared).
+    /// [`Error::InvalidHandle`] for other bytes; those of `queue_of`, and of [`open_shared`](Self::open_shared).
     pub fn open_cuda_handle(
-        queue: &Queue,
         handle: &[u8],
         offset_bytes: usize,
         len_bytes: usize,
+        queue_of: impl FnOnce() -> Result<Queue>,
     ) -> Result<Self> {
         // PyTorch's version, and its letter for memory of `cudaMalloc`.
         let of_torch = |handle: &[u8]| match handle {
@@ -117,11 +115,10 @@ impl UsmBuffer {
                 .to_owned(),
         })?;
         let memory = SharedMemory::of_cuda_handle(handle, offset_bytes, len_bytes);
+        let queue = queue_of()?;
         let location = queue.device().location()?;
-        Self::open_shared(
-            queue,
-            &SharedBuffer { memory, offset_bytes: 0, len_bytes, is_writable: true, location },
-        )
+        let shared = SharedBuffer { memory, offset_bytes: 0, len_bytes, is_writable: true, location };
+        Self::open_shared(&queue, &shared)
     }
 }
 
@@ -136,10 +133,10 @@ struct Identity {
 
 impl Identity {
     fn of(memory: &SharedMemory, is_writable: bool) -> Result<Self> {
-        let file = memory.files.first().map(|file| {
-            let known = file.try_clone().and_then(|file| File::from(file).metadata());
-            known.map(|known| (known.dev(), known.ino()))
-        });
+        let file = memory
+            .files
+            .first()
+            .map(|file| rustix::fs::fstat(file).map(|known| (known.st_dev, known.st_ino)));
         let file = file
             .transpose()
             .map_err(|error| usm_core::Error::SharedMemory { call: "fstat", text: error.to_string() })?;

@@ -5,8 +5,8 @@ use crate::common;
 use std::sync::Arc;
 
 use common::{buffer, each, parts};
-use usm_memory::usm_core::{Context, Queue, QueueProperties, UsmKind};
-use usm_memory::{Error, Ownership, UsmBuffer};
+use usm_memory::usm_core::{BackendId, Context, Queue, QueueProperties, UsmKind};
+use usm_memory::{Error, Ownership, UsmBuffer, pointer_info};
 
 #[test]
 fn parts_share_the_memory() {
@@ -210,6 +210,52 @@ fn borrowed_memory_keeps_its_owner_and_its_bounds() {
         let overlap = borrow(start, 4).unwrap();
         borrow(start + 2, 4).unwrap().copy_from(&overlap).unwrap();
         assert_eq!(owner.to_vec().unwrap(), [0, 1, 0, 1, 20, 3, 6, 7], "overlap between two borrows");
+    });
+}
+
+#[test]
+fn host_memory_is_borrowed_where_it_can_be_usm() {
+    each(|queue, kind| {
+        let is_host = queue.device().backend_id() == BackendId::Host;
+        let owner = Arc::new(vec![0_u8, 1, 2, 3]);
+        let address = owner.as_ptr().addr();
+        // SAFETY: the vector keeps the bytes, which buffers alone use and do not write here.
+        let borrow =
+            || unsafe { UsmBuffer::borrow_host_memory(queue, kind, address, 4, false, Arc::clone(&owner)) };
+        let found = borrow();
+        assert_eq!(found.is_ok(), is_host && kind.is_host_accessible(), "{queue:?} {kind}");
+        match found {
+            Ok(borrowed) => {
+                assert_eq!((borrowed.kind(), borrowed.address()), (kind, address));
+                assert!(!borrowed.is_writable());
+                assert_eq!(borrowed.to_vec().unwrap(), [0, 1, 2, 3]);
+                let again = borrow().unwrap();
+                drop(borrowed);
+                assert!(pointer_info(queue.context(), address).is_some(), "the other one keeps it known");
+                assert!(matches!(again.share(), Err(Error::Core(_))), "no pages of its own");
+                assert_eq!(Arc::strong_count(&owner), 2);
+            }
+            Err(same) => assert!(Arc::ptr_eq(&same, &owner)),
+        }
+        assert_eq!(Arc::strong_count(&owner), 1);
+        assert!(!is_host || pointer_info(queue.context(), address).is_none());
+    });
+}
+
+#[test]
+fn host_memory_that_is_usm_is_itself() {
+    each(|queue, kind| {
+        let owner = Arc::new(buffer(queue, kind, &[0, 1, 2, 3]));
+        let address = owner.address() + 1;
+        // SAFETY: the other buffer keeps the bytes.
+        let borrow = |kind| unsafe {
+            UsmBuffer::borrow_host_memory(queue, kind, address, 3, true, Arc::clone(&owner))
+        };
+        let borrowed = borrow(kind).unwrap();
+        borrowed.fill(&[9]).unwrap();
+        assert_eq!(owner.to_vec().unwrap(), [0, 9, 9, 9]);
+        let other = UsmKind::ALL.into_iter().find(|other| *other != kind).unwrap();
+        assert!(borrow(other).is_err(), "it is of its kind alone");
     });
 }
 

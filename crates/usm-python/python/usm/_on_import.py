@@ -22,6 +22,7 @@ _WATCHED = {
     "distributed.comm.tcp": ("dask._handles", "register"),
     "distributed.protocol": ("dask._frames", "register"),
     "joblib.externals.loky.backend.reduction": ("ipc", "_register_loky"),
+    "joblib.pool": ("ipc", "_register_pool"),
     "loky.backend.reduction": ("ipc", "_register_loky"),
     "multiprocessing.reduction": ("ipc", "_register_forking"),
     "zarr.core.buffer.cpu": ("zarr._values", "register"),

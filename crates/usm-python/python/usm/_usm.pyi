@@ -8,7 +8,6 @@ from typing import (
     Any,
     ClassVar,
     Literal,
-    Never,
     Protocol,
     Self,
     SupportsComplex,
@@ -62,6 +61,7 @@ __all__ = [
     "__array_namespace_info__",
     "_adopt",
     "_array_from_pickle",
+    "_array_over_buffer",
     "_bytes_for_one",
     "_c_api",
     "_cuda_stream",
@@ -71,6 +71,7 @@ __all__ = [
     "_hand_over",
     "_keep",
     "_memory_from_pickle",
+    "_memory_over_buffer",
     "_new",
     "_numpy_view",
     "_place",
@@ -740,14 +741,16 @@ class SyclEvent:
     @staticmethod
     def wait_for(event: SyclEvent | Sequence[SyclEvent]) -> None: ...
     def get_wait_list(self) -> list[SyclEvent]: ...
-    def __reduce__(self) -> Never: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
     def __copy__(self) -> Self: ...
     def __deepcopy__(self, _memo: Any) -> Self: ...
 
 def _c_api() -> CapsuleType: ...
 def _strict_device(device: SyclDevice) -> SyclDevice: ...
 def _unpickle_on(device: str | None) -> None: ...
-def _device_from_pickle(root: str, pci_address: str | None, parts: Sequence[tuple[Any, int]]) -> SyclDevice: ...
+def _device_from_pickle(
+    root: str, pci_address: str | None, parts: Sequence[tuple[Any, int]], name: str | None = None
+) -> SyclDevice: ...
 def _queue_from_pickle(
     device: SyclDevice, context: SyclContext | None, in_order: bool, profiling: bool, is_default: bool
 ) -> SyclQueue: ...
@@ -900,6 +903,9 @@ class MemoryUSMShared(_Memory):
 
 def _memory_from_pickle(
     usm_type: _UsmKind, device: str, readonly: bool, data: Buffer, nbytes: int | None = None
+) -> MemoryUSMHost | MemoryUSMDevice | MemoryUSMShared: ...
+def _memory_over_buffer(
+    usm_type: _UsmKind, device: str, readonly: bool, data: Buffer, nbytes: int
 ) -> MemoryUSMHost | MemoryUSMDevice | MemoryUSMShared: ...
 def as_usm_memory(obj: _HasInterface) -> MemoryUSMHost | MemoryUSMDevice | MemoryUSMShared: ...
 
@@ -1351,6 +1357,15 @@ class usm_ndarray:
     ) -> usm_ndarray: ...
 
 def _array_from_pickle(
+    usm_type: _UsmKind,
+    device: str,
+    readonly: bool,
+    dtype: str,
+    shape: Sequence[int],
+    axes: Sequence[int],
+    data: Buffer,
+) -> usm_ndarray: ...
+def _array_over_buffer(
     usm_type: _UsmKind,
     device: str,
     readonly: bool,

@@ -5,9 +5,10 @@ share arrays and memory by themselves: what a process puts into a queue, a pipe 
 the arguments of a task is the same memory in the process that gets it. What has
 no form for other processes is copied: arrays below 32 KiB on the host and on CPUs,
 unless they come from a pool that is ``shareable``; host and shared memory of CUDA;
-and memory of SYCL GPUs.
-``set_sharing("copy")`` copies everything. A pickle that goes elsewhere, by
-``pickle.dumps``, is a copy.
+and memory of SYCL GPUs. So is what a process without free file descriptors sends.
+``set_sharing("copy")`` copies everything, which connections of ``multiprocessing``
+to other machines need. A pickle that goes elsewhere, by ``pickle.dumps``, is a copy.
+What others get is on the default queue of its device, whatever queue it was on.
 
 ``export`` gives a handle, whose bytes go to other processes in whatever way, and
 ``open`` opens them. Processes of the same user on the same machine can. The kernel
@@ -19,7 +20,7 @@ from __future__ import annotations
 import os
 import sys
 
-from ._usm import Handle, _bytes_for_one, _hand_over, export, open, open_cuda, pending, release_pending
+from ._usm import Handle, UsmError, _bytes_for_one, _hand_over, export, open, open_cuda, pending, release_pending
 
 __all__ = ["Handle", "export", "get_sharing", "open", "open_cuda", "pending", "release_pending", "set_sharing"]
 
@@ -62,8 +63,8 @@ def _reduce(obj: Any) -> Any:
     if _sharing == "share":
         try:
             return open, (_bytes_for_one(obj),)
-        except (ValueError, BufferError):
-            # It has no form for other processes, or somebody writes to it.
+        except (ValueError, BufferError, UsmError):
+            # It has no form for other processes, or somebody writes to it, or the system has no more files.
             pass
     # Picklers of processes know no memory beside the pickle.
     return obj.__reduce_ex__(4)
@@ -78,7 +79,7 @@ def _prepare_end(leave: Callable[[], None]) -> None:
 
 def _leave() -> None:
     # A worker may put arrays into a queue, and end before others have read them.
-    from multiprocessing import parent_process, spawn
+    from multiprocessing import parent_process
 
     parent = parent_process()
     if parent is None:
@@ -86,6 +87,7 @@ def _leave() -> None:
     files = _hand_over()
     if files is None:
         return
+    from multiprocessing import spawn
     from multiprocessing.util import spawnv_passfds
 
     # Without the terminal, and without the pipes of whoever waits for the end of this process.
@@ -103,7 +105,7 @@ def _classes() -> tuple[type, ...]:
     return usm_ndarray, MemoryUSMDevice, MemoryUSMHost, MemoryUSMShared
 
 
-# `usm._on_import` calls both when somebody imports the modules with these picklers.
+# `usm._on_import` calls these when somebody imports the modules with these picklers.
 def _register_forking(module: Any) -> None:  # pyright: ignore[reportUnusedFunction]
     for cls in _classes():
         module.ForkingPickler.register(cls, _reduce)
@@ -117,3 +119,13 @@ def _register_forking(module: Any) -> None:  # pyright: ignore[reportUnusedFunct
 def _register_loky(module: Any) -> None:  # pyright: ignore[reportUnusedFunction]
     for cls in _classes():
         module.register(cls, _reduce)
+
+
+def _register_pool(module: Any) -> None:  # pyright: ignore[reportUnusedFunction]
+    make = module.CustomizablePickler
+
+    def pickler(writer: Any, reducers: dict[type, Any] | None = None, *arguments: Any, **keywords: Any) -> Any:
+        return make(writer, dict.fromkeys(_classes(), _reduce) | (reducers or {}), *arguments, **keywords)
+
+    # The queues of joblib's pools make one for each message.
+    module.CustomizablePickler = pickler

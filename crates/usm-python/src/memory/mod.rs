@@ -18,7 +18,7 @@ use usm_array::usm_memory::UsmBuffer;
 
 pub(crate) use self::construct::{MemoryUSMDevice, MemoryUSMHost, MemoryUSMShared, as_usm_memory, wrap};
 pub(crate) use self::default_pool::{default_pool_stats, trim_default_pool, use_default_pool};
-pub(crate) use self::pickle::from_pickle;
+pub(crate) use self::pickle::{from_pickle, over_buffer};
 pub(crate) use self::pool::{MemoryPool, current_pool, use_pool};
 pub(crate) use self::snapshot::{LiveMemory, MemorySnapshot, memory_stats, take_snapshot};
 pub(crate) use self::transfer::copy;

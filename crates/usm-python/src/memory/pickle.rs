@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use usm_array::usm_core::Device;
+use usm_array::usm_core::{Device, Queue, UsmKind};
 use usm_array::usm_memory::UsmBuffer;
 
 use super::construct::wrap;
@@ -48,13 +48,13 @@ pub(super) fn reduce<'py>(
 ) -> PyResult<(Bound<'py, PyAny>, PickledState<'py>)> {
     let (py, buffer) = (memory.py(), &memory.get().buffer);
     let device = device_name("memory of", buffer.device())?;
-    let data = match is_beside(buffer, protocol) {
-        true => memory.clone().into_any(),
-        false => memory.get().tobytes(py)?.into_any(),
+    let (data, function) = match is_beside(buffer, protocol) {
+        true => (memory.clone().into_any(), "_memory_over_buffer"),
+        false => (memory.get().tobytes(py)?.into_any(), "_memory_from_pickle"),
     };
     let data = content(data, protocol)?;
     let state = (buffer.kind().as_str(), device, !buffer.is_writable(), data, buffer.len_bytes());
-    Ok((py.import("usm._usm")?.getattr("_memory_from_pickle")?, state))
+    Ok((py.import("usm._usm")?.getattr(function)?, state))
 }
 
 /// _memory_from_pickle(usm_type, device, readonly, data, nbytes=None)
@@ -75,14 +75,65 @@ pub(crate) fn from_pickle<'py>(
     data: &Bound<'py, PyAny>,
     nbytes: Option<usize>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let kind = kind_argument("usm_type", usm_type)?;
-    let queue = pickled_queue(device, "memory.tobytes()")?;
-    let bytes = HostBytes::readable("data", data)?;
-    if let Some(nbytes) = nbytes.filter(|&nbytes| nbytes != bytes.len()) {
-        return Err(value_error!("data: found {} bytes, allowed are {nbytes}", bytes.len()));
+    let content = MemoryContent::of(usm_type, device, data, nbytes)?;
+    content.wrap_copy(py, readonly)
+}
+
+/// _memory_over_buffer(usm_type, device, readonly, data, nbytes)
+///
+/// Memory over the bytes of `data`, read-only where these are, on the host backend and where they are memory of that kind; elsewhere as
+/// _memory_from_pickle. How pickles with buffers beside them are read.
+///
+/// >>> from usm._usm import _memory_over_buffer
+/// >>> data = bytearray(b"usm")
+/// >>> memory = _memory_over_buffer("shared", "host:cpu:0", False, data, 3)
+/// >>> data[0] = ord("U")
+/// >>> memory.tobytes()
+/// b'Usm'
+#[pyfunction]
+#[pyo3(name = "_memory_over_buffer")]
+pub(crate) fn over_buffer<'py>(
+    py: Python<'py>,
+    usm_type: &str,
+    device: &Bound<'py, PyString>,
+    readonly: bool,
+    data: &Bound<'py, PyAny>,
+    nbytes: usize,
+) -> PyResult<Bound<'py, PyAny>> {
+    let MemoryContent { kind, queue, bytes } = MemoryContent::of(usm_type, device, data, Some(nbytes))?;
+    match bytes.into_usm(&queue, kind) {
+        Ok(buffer) => wrap(py, if readonly { buffer.read_only() } else { buffer }),
+        Err(bytes) => MemoryContent { kind, queue, bytes }.wrap_copy(py, readonly),
     }
-    let len_bytes = bytes.len();
-    let buffer = py.detach(|| UsmBuffer::allocate_or_empty(&queue, kind, len_bytes)).or_raise()?;
-    bytes.copy_to_buffer(py, &buffer, len_bytes)?;
-    wrap(py, if readonly { buffer.read_only() } else { buffer })
+}
+
+/// What a pickle of memory says.
+struct MemoryContent {
+    kind: UsmKind,
+    queue: Queue,
+    bytes: HostBytes,
+}
+
+impl MemoryContent {
+    fn of(
+        usm_type: &str,
+        device: &Bound<'_, PyString>,
+        data: &Bound<'_, PyAny>,
+        nbytes: Option<usize>,
+    ) -> PyResult<Self> {
+        let kind = kind_argument("usm_type", usm_type)?;
+        let queue = pickled_queue(device, "memory.tobytes()")?;
+        let bytes = HostBytes::readable("data", data)?;
+        match nbytes.filter(|&nbytes| nbytes != bytes.len()) {
+            Some(nbytes) => Err(value_error!("data: found {} bytes, allowed are {nbytes}", bytes.len())),
+            None => Ok(Self { kind, queue, bytes }),
+        }
+    }
+
+    fn wrap_copy(self, py: Python<'_>, readonly: bool) -> PyResult<Bound<'_, PyAny>> {
+        let (kind, queue, len_bytes) = (self.kind, &self.queue, self.bytes.len());
+        let buffer = py.detach(|| UsmBuffer::allocate_or_empty(queue, kind, len_bytes)).or_raise()?;
+        self.bytes.copy_to_buffer(py, &buffer, len_bytes)?;
+        wrap(py, if readonly { buffer.read_only() } else { buffer })
+    }
 }

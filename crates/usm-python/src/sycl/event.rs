@@ -1,14 +1,13 @@
 //! `SyclEvent`.
 
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use usm_array::usm_core::{Error, Event, EventStatus, ProfilingTimes};
 use usm_array::usm_memory::{self, flight};
 
 use super::awaited::Awaited;
-use super::enums;
 use super::resolve::first_device;
 use super::runtime;
+use super::{enums, pickle};
 use crate::errors::{OrRaise, wrong_type};
 use crate::imported;
 use crate::interrupt;
@@ -207,10 +206,12 @@ impl SyclEvent {
         Ok(self.times(py)?.end_ns)
     }
 
-    fn __reduce__(&self) -> PyResult<()> {
-        Err(PyTypeError::new_err(
-            "cannot pickle an event, which is the completion of an operation in this process; wait for it here",
-        ))
+    /// A pickle waits for the operation, and is a complete event: whoever gets it need not wait, and has no times of the operation.
+    ///
+    /// Raises UsmError when the operation failed.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<pickle::Reduced<'py>> {
+        self.wait(py)?;
+        pickle::complete_event(py)
     }
 
     fn __copy__(slf: Bound<'_, Self>) -> Bound<'_, Self> {

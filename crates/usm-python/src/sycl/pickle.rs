@@ -1,9 +1,11 @@
-//! Devices, contexts and queues as pickles: what another process finds or makes again.
+//! Devices, contexts, queues and events as pickles: what another process finds or makes again.
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
-use usm_array::usm_core::{Context, Device, DeviceLocation, Partition, Platform, Queue, QueueProperties};
+use usm_array::usm_core::{
+    Context, Device, DeviceLocation, DeviceType, Partition, Platform, Queue, QueueProperties,
+};
 
 use super::resolve::{device_argument, target};
 use super::{Target, dpctl, partition, runtime};
@@ -26,7 +28,15 @@ pub(crate) fn device<'py>(py: Python<'py>, device: &Device) -> PyResult<Reduced<
         .iter()
         .map(|(partition, position)| (partition_object(py, partition)?, position).into_pyobject(py));
     let parts = PyList::new(py, parts.collect::<PyResult<Vec<_>>>()?)?;
-    Ok((function(py, "_device_from_pickle")?, (root, pci_address, parts).into_pyobject(py)?))
+    // The processor of another machine does the same; a GPU with the same number may have other memory.
+    let info = device.info();
+    let name = (info.device_type != DeviceType::Cpu).then_some(info.name.as_str());
+    Ok((function(py, "_device_from_pickle")?, (root, pci_address, parts, name).into_pyobject(py)?))
+}
+
+/// An event of an operation that is complete.
+pub(crate) fn complete_event(py: Python<'_>) -> PyResult<Reduced<'_>> {
+    Ok((function(py, "SyclEvent")?, PyTuple::empty(py)))
 }
 
 /// A platform by its first device.
@@ -78,20 +88,22 @@ fn partition_object<'py>(py: Python<'py>, partition: &Partition) -> PyResult<Bou
     })
 }
 
-/// _device_from_pickle(root, pci_address, parts)
+/// _device_from_pickle(root, pci_address, parts, name=None)
 ///
-/// The device with that filter string, or at that PCI address, or one of its parts: how pickles are read.
+/// The device with that filter string, or at that PCI address, or one of its parts: how pickles are read. A device with another name is
+/// another device.
 ///
 /// >>> from usm._usm import _device_from_pickle
 /// >>> _device_from_pickle("host:cpu:0", None, []).filter_string
 /// 'host:cpu:0'
 #[pyfunction]
-#[pyo3(name = "_device_from_pickle")]
+#[pyo3(name = "_device_from_pickle", signature = (root, pci_address, parts, name=None))]
 pub(crate) fn device_from_pickle<'py>(
     py: Python<'py>,
     root: String,
     pci_address: Option<String>,
     parts: Vec<(Bound<'py, PyAny>, usize)>,
+    name: Option<&str>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let parts =
         parts.iter().map(|(partition, position)| Ok((partition::argument("parts", partition)?, *position)));
@@ -101,7 +113,16 @@ pub(crate) fn device_from_pickle<'py>(
     let missing = in_place_of::<SyclDeviceCreationError>(py, |text| {
         SyclDeviceCreationError::new_err(format!("pickle: its device is not here: {text}"))
     });
-    dpctl::device_object(py, &found.map_err(missing)?)
+    let found = found.map_err(missing)?;
+    match name.filter(|name| *name != found.info().name) {
+        None => dpctl::device_object(py, &found),
+        Some(name) => Err(SyclDeviceCreationError::new_err(format!(
+            "pickle: its device is not here: found {:?} as {}, allowed is {name:?}; the selectors of both processes must number \
+             the same devices",
+            found.info().name,
+            location.root,
+        ))),
+    }
 }
 
 /// _queue_from_pickle(device, context, in_order, profiling, is_default)

@@ -43,5 +43,5 @@ pub(crate) use dlpack::{dldevice_to_sycl_device, from_dlpack, sycl_device_to_dld
 pub(crate) use dtype::{PyDtype, named as dtype_named};
 pub(crate) use exchange::{asarray, asnumpy, from_numpy, to_numpy};
 pub(crate) use flags::Flags;
-pub(crate) use pickle::array_from_pickle;
+pub(crate) use pickle::{array_from_pickle, array_over_buffer};
 pub(crate) use print::{get_print_options, set_print_options, usm_ndarray_repr, usm_ndarray_str};

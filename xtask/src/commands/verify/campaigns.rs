@@ -1,4 +1,4 @@
-//! Parts with many random cases: properties, forks, drops, orders of imports.
+//! Parts with many random cases: properties, forks, drops, ends of processes, orders of imports.
 
 use anyhow::Result;
 
@@ -15,6 +15,8 @@ const PACKAGES: [&[&str]; 3] = [PYTEST, SYCL, PEERS];
 const FORKS: (&str, &str) = ("USM_TEST_FORKS", "1000");
 /// How many turns the tests of random drops make.
 const DROPS: (&str, &str) = ("USM_TEST_DROPS", "100000");
+/// How many arrays eight processes share while some of them end: 10,000 each. Missing rights are a failure then.
+const STORM: (&str, &str) = ("USM_TEST_STORM", "80000");
 /// Many examples of properties of the wheel, and all orders of imports.
 const EXAMPLES: (&str, &str) = ("USM_HYPOTHESIS", "verify");
 
@@ -57,6 +59,11 @@ pub(super) fn drops(project: &Project, steps: &mut Steps) -> Result<()> {
     }
     // These tests set the variable themselves.
     of_wheel(project, "drops in Python", ["-k", "test_random_drops"], DROPS, steps)
+}
+
+/// The tests of processes that are killed, and of other users, namespaces and sandboxes.
+pub(super) fn processes(project: &Project, steps: &mut Steps) -> Result<()> {
+    of_wheel(project, "processes that end at any moment", ["-k", "test_robust_processes"], STORM, steps)
 }
 
 /// Each order of imports, in a process of its own.

@@ -3,7 +3,7 @@
 //! | file | job |
 //! |---|---|
 //! | `mod.rs` | the list of the parts, and their runs |
-//! | `campaigns.rs` | parts with many random cases, forks and drops |
+//! | `campaigns.rs` | parts with many random cases, forks, drops and ends of processes |
 //! | `matrix.rs` | parts with the tests of the gate in other settings |
 //! | `sanitize.rs` | ThreadSanitizer and Miri |
 //! | `record.rs` | the page `docs/verified.md` |
@@ -63,6 +63,8 @@ enum Part {
     Pocl,
     /// 100,000 random drops of handles with work in flight
     Drops,
+    /// 80,000 arrays of eight processes that end at any moment; other users, namespaces, sandboxes
+    Processes,
     /// 1,000 forked children beside each kind of activity
     Forks,
     /// each order of imports of usm, dpctl, dpnp, NumPy and PyTorch
@@ -88,6 +90,7 @@ impl Part {
             Self::ArrayApi => matrix::array_api(project, options.array_api.as_ref(), steps),
             Self::Pocl => matrix::on_other_device(project, matrix::POCL, steps),
             Self::Drops => campaigns::drops(project, steps),
+            Self::Processes => campaigns::processes(project, steps),
             Self::Forks => campaigns::forks(project, steps),
             Self::Imports => campaigns::imports(project, steps),
             Self::Examples => campaigns::examples(project, steps),

@@ -19,6 +19,8 @@ const HUGE_PAGE_BYTES: usize = 2 * 1024 * 1024;
 enum Storage {
     Heap,
     Arena(BlockExtent),
+    /// Memory of other code, which so many calls have registered.
+    External(usize),
 }
 
 #[derive(Debug)]
@@ -74,6 +76,34 @@ impl Memory {
         Some(address)
     }
 
+    /// Makes host memory of other code a block, unless it overlaps another one. Within a registered block it counts for that.
+    pub(super) fn register(
+        &mut self,
+        kind: UsmKind,
+        start: usize,
+        len_bytes: usize,
+        context: u64,
+        device: &Arc<SimulatedDevice>,
+    ) -> bool {
+        let end = start.checked_add(len_bytes).filter(|_| len_bytes > 0 && kind.is_host_accessible());
+        let is_protected = self.arena.as_ref().is_some_and(|arena| arena.contains(start));
+        let Some(end) = end.filter(|_| !is_protected) else { return false };
+        let last = self.blocks.range_mut(..end).next_back();
+        if let Some((first, block)) = last.filter(|(first, block)| *first + block.len_bytes > start) {
+            let is_within = *first <= start && end - first <= block.len_bytes;
+            return match &mut block.storage {
+                Storage::External(count) if is_within && (block.kind, block.context) == (kind, context) => {
+                    *count += 1;
+                    true
+                }
+                _ => false,
+            };
+        }
+        let (device, storage) = (Arc::clone(device), Storage::External(1));
+        self.blocks.insert(start, LiveBlock { len_bytes, kind, context, device, storage, in_use: None });
+        true
+    }
+
     /// Gives freed pages back to the system. False when none were kept.
     pub(super) fn trim(&mut self) -> bool {
         self.collect();
@@ -102,11 +132,30 @@ impl Memory {
     /// bytes stay where they are until a later call finds those jobs ended.
     pub(super) fn free(&mut self, address: usize) {
         self.collect();
-        let Some(mut block) = self.blocks.remove(&address) else { return };
-        if block.is_in_use() {
+        let Some(mut block) = self.blocks.remove(&address) else { return self.end_part(address) };
+        if let Storage::External(count) = &mut block.storage
+            && *count > 1
+        {
+            *count -= 1;
+            self.blocks.insert(address, block);
+        } else if block.is_in_use() {
             self.freed_in_use.push((address, block));
         } else {
             self.give_back(address, block);
+        }
+    }
+
+    /// Ends a registration within a registered block.
+    fn end_part(&mut self, address: usize) {
+        let last = self.blocks.range_mut(..=address).next_back();
+        let Some((&first, block)) = last.filter(|(first, block)| address - *first < block.len_bytes) else {
+            return;
+        };
+        if let Storage::External(count) = &mut block.storage {
+            *count -= 1;
+            if *count == 0 {
+                self.blocks.remove(&first);
+            }
         }
     }
 
@@ -121,6 +170,9 @@ impl Memory {
     }
 
     fn give_back(&mut self, address: usize, block: LiveBlock) {
+        if let Storage::External(_) = block.storage {
+            return;
+        }
         block.device.unreserve(block.len_bytes as u64);
         // SAFETY: B1: pages of a block that is out of the table, and no job uses it any more.
         let are_private = |bytes: NonNull<u8>| unsafe { pages::unshare(bytes.as_ptr()) };
@@ -132,7 +184,7 @@ impl Memory {
             // SAFETY: B1: from the C allocator, out of the table, and no job uses it any more.
             (Storage::Heap, _) => unsafe { libc::free(ptr::with_exposed_provenance_mut(address)) },
             (Storage::Arena(extent), Some(arena)) => arena.free(address, extent),
-            (Storage::Arena(_), None) => {}
+            (Storage::Arena(_), None) | (Storage::External(_), _) => {}
         }
     }
 
@@ -141,7 +193,9 @@ impl Memory {
         match (&block.storage, &self.arena) {
             (Storage::Arena(_), Some(arena)) => arena.backing(address, 1),
             (Storage::Arena(_), None) => None,
-            (Storage::Heap, _) => NonNull::new(ptr::with_exposed_provenance_mut(address)),
+            (Storage::Heap | Storage::External(_), _) => {
+                NonNull::new(ptr::with_exposed_provenance_mut(address))
+            }
         }
     }
 

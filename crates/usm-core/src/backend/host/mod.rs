@@ -552,6 +552,18 @@ unsafe impl Backend for HostBackend {
         mapped.inspect_err(|_| self.memory().free(address)).map(|()| block)
     }
 
+    unsafe fn register_host_memory(
+        &self,
+        queue: RawQueue,
+        kind: UsmKind,
+        start: NonNull<u8>,
+        len_bytes: usize,
+    ) -> bool {
+        // SAFETY: O1: the handle is live.
+        let queue = unsafe { HostQueue::get(queue) };
+        self.memory().register(kind, start.addr().get(), len_bytes, queue.context.id, &queue.device)
+    }
+
     unsafe fn unshare(&self, queue: RawQueue, start: NonNull<u8>) -> bool {
         // SAFETY: O1: the handle is live.
         let context = unsafe { HostQueue::get(queue) }.context.id;

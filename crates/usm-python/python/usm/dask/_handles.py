@@ -102,8 +102,8 @@ def for_peer(array: usm_ndarray, context: Any) -> bytes | None:
     readonly.flags.writable = False
     try:
         handle = _bytes_for_one(readonly)
-    except (ValueError, BufferError):
-        # It has no form for other processes, or somebody writes to it.
+    except (BufferError, UsmError, ValueError):
+        # It has no form for other processes, somebody writes to it, or this process has no free file descriptors.
         return None
     with _lock:
         _offered[handle] = monotonic() + _LIMIT
