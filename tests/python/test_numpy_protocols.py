@@ -239,3 +239,25 @@ def test_plain_subclasses_are_arrays(made, numpy):
     same(a + n.view(Plain), n + n, a)
     same(n.view(Plain) + a, n + n, a)
     assert (a == n.view(Plain)).tolist() == [True] * 3
+
+
+def test_creation_takes_the_arguments_of_numpy(made, numpy):
+    a, n = made([[1.0, 2], [3, 4]])
+    for create in (
+        lambda like: numpy.arange(0, 3, 1, "float32", like=like),
+        lambda like: numpy.tri(3, 4, 1, "int32", like=like),
+        lambda like: numpy.identity(3, like=like),
+        lambda like: numpy.fromiter(range(3), "float32", like=like),
+        lambda like: numpy.ascontiguousarray(like.T, like=like),
+        lambda like: numpy.asfortranarray(like, like=like),
+        lambda like: numpy.full_like(like, 3, "int32"),
+        lambda like: numpy.full_like(like, fill_value=3, shape=(3,)),
+        lambda like: numpy.zeros_like(like, "int32", "C", True, (2,)),
+        lambda like: numpy.linspace(like[0, 0], 3, 5),
+        lambda like: numpy.linspace(like[0], like[1], 3),
+        lambda like: numpy.add(like, 1, dtype="float32"),
+    ):
+        same(create(a), create(n), a)
+    assert numpy.ascontiguousarray(a.T, like=a).flags.c_contiguous
+    assert numpy.asfortranarray(a, like=a).flags.f_contiguous
+    assert numpy.result_type(a, numpy.float32) == numpy.float64

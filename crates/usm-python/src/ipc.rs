@@ -113,6 +113,17 @@ pub(crate) fn bytes_for_one<'py>(py: Python<'py>, obj: &Bound<'py, PyAny>) -> Py
     Ok(PyBytes::new(py, &bytes))
 }
 
+/// _withdraw(handle)
+///
+/// Makes a handle of _bytes_for_one stale, and lets go of its memory. Whether it still kept the memory: False means that a process has
+/// opened it.
+#[pyfunction(name = "_withdraw")]
+pub(crate) fn withdraw(py: Python<'_>, handle: &[u8]) -> PyResult<bool> {
+    // The layout of an array comes after the handle of its memory.
+    let memory = handle.get(..processes::LEN_BYTES).unwrap_or(handle);
+    py.detach(|| processes::withdraw(memory)).or_raise()
+}
+
 /// open(handle, *, queue=None)
 ///
 /// The array or memory of a handle or of its bytes: the same bytes as in the process that exported it, on `queue`, or on the default

@@ -41,6 +41,7 @@ pub mod _usm {
     #[pymodule_export]
     use crate::ipc::{
         IpcHandle, bytes_for_one, export, hand_over, keep, open, open_cuda, pending, release_pending,
+        withdraw,
     };
     #[pymodule_export]
     use crate::memory::{
@@ -63,9 +64,9 @@ pub mod _usm {
         select_cpu_device, select_default_device, select_device_with_aspects, select_gpu_device,
     };
     #[pymodule_export]
-    use crate::sycl::_strict_device;
-    #[pymodule_export]
     use crate::sycl::pickle::{device_from_pickle, queue_from_pickle};
+    #[pymodule_export]
+    use crate::sycl::{_strict_device, unpickle_on};
     #[pymodule_export]
     use crate::sycl::{SyclContext, SyclDevice, SyclEvent, SyclPlatform, SyclQueue};
     #[pymodule_export]

@@ -3,6 +3,7 @@
 ``USM_REQUIRE_SYCL=1``: a missing SYCL device, dpctl or NumPy is a failure.
 ``USM_REQUIRE_PEERS=1``: a missing peer (dpnp, scikit-learn-intelex, JAX, …) is a failure too.
 ``USM_REQUIRE_ALL_PEERS=1``: so is a missing PyTorch.
+``USM_REQUIRE_DASK=1``: the long tests about Dask run, and a missing network namespace is a failure.
 ``USM_TEST_NO_SYCL=1``: use the host backend only.
 ``USM_REQUIRE_NVRTC=1``: missing NVRTC, the compiler for CUDA C, is a failure.
 ``USM_REQUIRE_CUDA=1``: the device beside the host is a CUDA device, and its absence is a failure.
@@ -22,6 +23,7 @@ import usm
 NO_SYCL = os.environ.get("USM_TEST_NO_SYCL") == "1"
 REQUIRE_PEERS = os.environ.get("USM_REQUIRE_PEERS") == "1"
 REQUIRE_ALL_PEERS = os.environ.get("USM_REQUIRE_ALL_PEERS") == "1"
+REQUIRE_DASK = os.environ.get("USM_REQUIRE_DASK") == "1"
 REQUIRE_SYCL = os.environ.get("USM_REQUIRE_SYCL") == "1"
 REQUIRE_NVRTC = os.environ.get("USM_REQUIRE_NVRTC") == "1"
 REQUIRE_CUDA = os.environ.get("USM_REQUIRE_CUDA") == "1"

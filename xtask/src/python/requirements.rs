@@ -1,7 +1,10 @@
-//! The packages of each venv. The first two lists are the wheel's extras, see usm-python/pyproject.toml.
+//! The packages of each venv. The first lists are the wheel's extras, see usm-python/pyproject.toml.
 
 /// A SYCL device on any x86-64 machine: the extras `sycl-cpu` and `numpy`.
 pub(crate) const SYCL: &[&str] = &["dpctl>=0.22,<0.24", "intel-opencl-rt", "numpy>=2.1"];
+
+/// The library whose chunks are arrays of ours, on one machine and on several: the extra `dask`.
+pub(crate) const DASK: &[&str] = &["dask[array]>=2025.9", "distributed>=2025.9"];
 
 /// The peers that the exchange is tested with. scikit-learn-intelex works on SYCL devices with its second package only.
 pub(crate) const PEERS: &[&str] = &[
@@ -17,6 +20,8 @@ pub(crate) const PEERS: &[&str] = &[
     ML_DTYPES,
     "scikit-learn-intelex>=2026",
     "scikit-learn-intelex-gpu>=2026",
+    "xarray>=2025.9",
+    "zarr>=3.1",
 ];
 
 /// The peer that speed is compared with; its package has the former `dpctl.tensor`.

@@ -102,6 +102,15 @@ pub fn pending_handles() -> usize {
     server::num_offers()
 }
 
+/// Makes a handle of this process stale by its bytes, from [`bytes_for_one`], and lets go of its memory. Returns whether it still kept
+/// the memory: `false` means that a process has opened it.
+///
+/// # Errors
+/// [`Error::InvalidHandle`](crate::Error::InvalidHandle) for other bytes.
+pub fn withdraw(bytes: &[u8]) -> Result<bool> {
+    Ok(server::withdraw(&Reference::from_bytes(bytes)?))
+}
+
 /// Makes all handles of this process stale that nobody keeps, and lets go of their memory. Returns their number.
 pub fn release_handles() -> usize {
     server::withdraw_unkept()

@@ -30,6 +30,6 @@ mod server;
 mod share;
 
 pub use self::hand_over::{hand_over, keep};
-pub use self::handle::{Handle, bytes_for_one, open, open_on, pending_handles, release_handles};
+pub use self::handle::{Handle, bytes_for_one, open, open_on, pending_handles, release_handles, withdraw};
 pub use self::reference::LEN_BYTES;
 pub use self::share::{SharedBuffer, held_for_others, opened};

@@ -349,11 +349,11 @@ pub(super) fn own(reference: &Reference) -> Option<Result<UsmBuffer>> {
     }))
 }
 
-/// Ends an offer.
-pub(super) fn withdraw(reference: &Reference) {
-    let Some(server) = known().filter(|server| server.nonce == reference.nonce) else { return };
+/// Ends an offer. Whether there was one.
+pub(super) fn withdraw(reference: &Reference) -> bool {
+    let Some(server) = known().filter(|server| server.nonce == reference.nonce) else { return false };
     let gone = lock(&server.offers).remove(&reference.token);
-    drop(gone);
+    gone.is_some()
 }
 
 pub(super) fn num_offers() -> usize {

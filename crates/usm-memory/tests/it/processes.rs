@@ -185,6 +185,25 @@ fn another_process_opens_a_handle() {
 }
 
 #[test]
+fn a_handle_of_a_lost_message_is_withdrawn() {
+    let buffer = UsmBuffer::allocate(&host_queue(), UsmKind::Shared, 1 << 20).unwrap();
+    let pending = processes::pending_handles();
+    let once = processes::bytes_for_one(&buffer).unwrap();
+    assert!(processes::withdraw(&once).unwrap());
+    assert!(!processes::withdraw(&once).unwrap(), "it keeps nothing any more");
+    assert_eq!(processes::pending_handles(), pending);
+    one(&|| matches!(processes::open(&once, None), Err(Error::StaleHandle { .. }))).unwrap();
+    let opened = processes::bytes_for_one(&buffer).unwrap();
+    one(&|| processes::open(&opened, None).is_ok()).unwrap();
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
+    while processes::pending_handles() > pending && std::time::Instant::now() < deadline {
+        std::thread::yield_now();
+    }
+    assert!(!processes::withdraw(&opened).unwrap(), "a process has opened it");
+    assert!(matches!(processes::withdraw(&[0; 3]), Err(Error::InvalidHandle { .. })));
+}
+
+#[test]
 fn memory_outlives_the_process_that_made_it() {
     use std::io::{Read, Write};
     let (read, write) = std::io::pipe().unwrap();

@@ -37,7 +37,7 @@ from . import _locate
 # at the first query, and other threads may read the environment from now on.
 _locate.announce_cpu_driver()
 
-from . import ipc, memory, program, tensor
+from . import _on_import, ipc, memory, program, tensor
 from ._usm import (
     LocalAccessor,
     SyclContext,
@@ -131,6 +131,8 @@ if TYPE_CHECKING:
     from ._timer import SyclTimer
 
 __version__: str
+
+_on_import.watch()
 
 # Names that most programs do not use, or that need modules which take longer to import than all of this package, by the
 # module of this package that has them.

@@ -27,7 +27,6 @@ __all__ = ["Handle", "export", "get_sharing", "open", "open_cuda", "pending", "r
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import ModuleType
     from typing import Any, Literal
 
     _Sharing = Literal["share", "copy"]
@@ -106,7 +105,8 @@ def _classes() -> tuple[type, ...]:
     return usm_ndarray, MemoryUSMDevice, MemoryUSMHost, MemoryUSMShared
 
 
-def _register_forking(module: Any) -> None:
+# `usm._on_import` calls these when somebody imports the modules with these picklers.
+def _register_forking(module: Any) -> None:  # pyright: ignore[reportUnusedFunction]
     for cls in _classes():
         module.ForkingPickler.register(cls, _reduce)
     from multiprocessing.util import register_after_fork
@@ -116,12 +116,12 @@ def _register_forking(module: Any) -> None:
     register_after_fork(_leave, _prepare_end)
 
 
-def _register_loky(module: Any) -> None:
+def _register_loky(module: Any) -> None:  # pyright: ignore[reportUnusedFunction]
     for cls in _classes():
         module.register(cls, _reduce)
 
 
-def _register_pool(module: Any) -> None:
+def _register_pool(module: Any) -> None:  # pyright: ignore[reportUnusedFunction]
     make = module.CustomizablePickler
 
     def pickler(writer: Any, reducers: dict[type, Any] | None = None, *arguments: Any, **keywords: Any) -> Any:
@@ -129,59 +129,3 @@ def _register_pool(module: Any) -> None:
 
     # The queues of joblib's pools make one for each message.
     module.CustomizablePickler = pickler
-
-
-# Modules with picklers for other processes, and how they learn of ours. An import of them takes longer than that of
-# this package, so that they are told when somebody imports them.
-_PICKLERS: dict[str, Callable[[Any], None]] = {
-    "multiprocessing.reduction": _register_forking,
-    "loky.backend.reduction": _register_loky,
-    "joblib.externals.loky.backend.reduction": _register_loky,
-    "joblib.pool": _register_pool,
-}
-
-
-class _Telling:
-    """A loader that tells a module of our reducers once it is loaded."""
-
-    def __init__(self, loader: Any, register: Callable[[Any], None]) -> None:
-        self._loader = loader
-        self._register = register
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._loader, name)
-
-    def create_module(self, spec: Any) -> Any:
-        return self._loader.create_module(spec)
-
-    def exec_module(self, module: Any) -> None:
-        module.__spec__.loader = module.__loader__ = self._loader
-        self._loader.exec_module(module)
-        self._register(module)
-
-
-class _Finder:
-    """A finder of modules with picklers, which others find for it."""
-
-    @staticmethod
-    def find_spec(name: str, path: Any = None, target: ModuleType | None = None, /) -> Any:
-        register = _PICKLERS.get(name)
-        if register is None:
-            return None
-        others = (finder for finder in sys.meta_path if finder is not _Finder)
-        specs = (finder.find_spec(name, path, target) for finder in others if hasattr(finder, "find_spec"))
-        spec: Any = next((spec for spec in specs if spec is not None), None)
-        if spec is not None and hasattr(spec.loader, "exec_module"):
-            spec.loader = _Telling(spec.loader, register)
-        return spec
-
-
-def _tell() -> None:
-    for name, register in _PICKLERS.items():
-        module = sys.modules.get(name)
-        if module is not None:
-            register(module)
-    sys.meta_path.insert(0, _Finder)
-
-
-_tell()

@@ -35,5 +35,5 @@ pub(crate) use event::SyclEvent;
 pub(crate) use listing::{platform as describe_platform, print, verbosity};
 pub(crate) use resolve::{
     Target, cached_queue, device_objects, pickled_queue, queue_argument, queue_for, queue_of,
-    queue_or_context, target,
+    queue_or_context, target, unpickle_on,
 };

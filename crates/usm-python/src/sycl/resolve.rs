@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyString, PyTuple};
+use usm_array::usm_core::fork::ForkMutex;
 use usm_array::usm_core::{Context, Device, FilterSelector, Queue};
 
 use super::capsule::{self, QueueOrContext};
@@ -184,9 +185,30 @@ pub(crate) fn first_device(context: &Context) -> PyResult<Device> {
     context.first_device().or_raise()
 }
 
-/// The default queue of the device that a pickle names; `instead` is what can be pickled for any machine.
+/// The device of arrays and memory from pickles, where it is not the one that the pickle names.
+static UNPICKLED: ForkMutex<Option<String>> = ForkMutex::new(None);
+
+/// _unpickle_on(device)
+///
+/// Arrays and memory from pickles come to the device of this filter selector from now on, in this process; None leaves them on the
+/// device that the pickle names.
+#[pyfunction(name = "_unpickle_on")]
+pub(crate) fn unpickle_on(device: Option<Bound<'_, PyString>>) -> PyResult<()> {
+    if let Some(device) = &device {
+        queue_argument(device.py(), "device", Some(device.as_any()))?;
+    }
+    let device = device.map(|device| device.extract()).transpose()?;
+    *UNPICKLED.lock() = device;
+    Ok(())
+}
+
+/// The default queue of the device that a pickle names, or of the one of `_unpickle_on`; `instead` is what can be pickled for any
+/// machine.
 pub(crate) fn pickled_queue(device: &Bound<'_, PyString>, instead: &str) -> PyResult<Queue> {
     let py = device.py();
+    let unpickled = UNPICKLED.lock().clone();
+    let unpickled = unpickled.map(|name| PyString::new(py, &name));
+    let device = unpickled.as_ref().unwrap_or(device);
     let elsewhere = in_place_of::<SyclDeviceCreationError>(py, |text| {
         SyclDeviceCreationError::new_err(format!(
             "pickle: its memory was on {device}, which is not here ({text}); unpickle it on a machine with that device, or \

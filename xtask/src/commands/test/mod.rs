@@ -19,7 +19,7 @@ use anyhow::{Result, anyhow};
 use self::python::{EXTENSION_TESTS, WHEEL_TESTS, hide_sycl, pytest, with_sycl, without_sycl_places};
 use super::demo::EXAMPLE;
 use crate::project::{Project, openly, quietly};
-use crate::python::{HEAVY_PEERS, NVRTC, PEERS, PYTEST, SYCL, TYPES, Venv};
+use crate::python::{DASK, HEAVY_PEERS, NVRTC, PEERS, PYTEST, SYCL, TYPES, Venv};
 use crate::report::{Steps, say};
 use crate::wheel;
 
@@ -94,7 +94,7 @@ fn some(project: &Project, peers: Peers, packages: &[String], steps: &mut Steps)
 /// Makes and fills the venvs.
 pub(super) fn prepare(project: &Project, peers: Peers) -> Result<()> {
     let peers = peers.iter().map(|(_, packages)| *packages);
-    let groups: Vec<_> = [PYTEST, TYPES, SYCL, NVRTC].into_iter().chain(peers).collect();
+    let groups: Vec<_> = [PYTEST, TYPES, SYCL, DASK, NVRTC].into_iter().chain(peers).collect();
     Venv::with(project, "venv", &groups)?;
     Venv::with(project, "venv-bare", &[PYTEST]).map(drop)
 }

@@ -8,7 +8,7 @@ use crate::commands::dist;
 use crate::commands::test::python::{self, wheel_tests};
 use crate::commands::test::{ALL_PEERS, LIGHT_PEERS, pythons, rust};
 use crate::project::{Project, openly};
-use crate::python::{ARRAY_API_SUITE, HEAVY_PEERS, NVRTC, PEERS, PYTEST, SYCL, TYPES, Venv};
+use crate::python::{ARRAY_API_SUITE, DASK, HEAVY_PEERS, NVRTC, PEERS, PYTEST, SYCL, TYPES, Venv};
 use crate::report::Steps;
 use crate::wheel;
 
@@ -57,17 +57,26 @@ pub(super) fn pythons(project: &Project, steps: &mut Steps) -> Result<()> {
 pub(super) fn published(project: &Project, steps: &mut Steps) -> Result<()> {
     steps.step("build and contents of the wheel", || dist::run(project))?;
     steps.step("pytest", || {
-        let groups = [PYTEST, TYPES, SYCL, NVRTC, PEERS];
+        let groups = [PYTEST, TYPES, SYCL, DASK, NVRTC, PEERS];
         python::run(project, openly, wheel_tests(project, &groups, &wheel::build(project)?, LIGHT_PEERS)?)
     })
 }
 
 pub(super) fn peers(project: &Project, steps: &mut Steps) -> Result<()> {
     steps.step("pytest with all peers", || {
-        let groups = [PYTEST, TYPES, SYCL, PEERS, HEAVY_PEERS];
+        let groups = [PYTEST, TYPES, SYCL, DASK, PEERS, HEAVY_PEERS];
         let tests = wheel_tests(project, &groups, &wheel::build_quick(project)?, ALL_PEERS)?;
         // Some of their own tests take minutes, in one test of ours.
         python::run(project, openly, tests.args(["-o", "faulthandler_timeout=600"]))
+    })
+}
+
+/// The tests about Dask: its own ones of a chunk type, and workers on two hosts, too.
+pub(super) fn dask(project: &Project, steps: &mut Steps) -> Result<()> {
+    steps.step("pytest of Dask", || {
+        let groups = [PYTEST, TYPES, SYCL, DASK, PEERS];
+        let tests = wheel_tests(project, &groups, &wheel::build_quick(project)?, LIGHT_PEERS)?;
+        python::run(project, openly, tests.args(["-k", "test_dask"]).env("USM_REQUIRE_DASK", "1"))
     })
 }
 
@@ -91,7 +100,7 @@ pub(super) fn on_other_device(
     variables: &[(&str, &str)],
     steps: &mut Steps,
 ) -> Result<()> {
-    let groups = [PYTEST, TYPES, SYCL, PEERS];
+    let groups = [PYTEST, TYPES, SYCL, DASK, PEERS];
     steps.step("Rust tests", || rust::tests(project, &Venv::with(project, "venv", &groups)?, variables))?;
     steps.step("pytest", || {
         let tests = wheel_tests(project, &groups, &wheel::build_quick(project)?, LIGHT_PEERS)?;

@@ -55,6 +55,8 @@ enum Part {
     Pythons,
     /// the tests of the wheel with all peers, PyTorch and all tests of dpnp included
     Peers,
+    /// the tests that Dask installs for a chunk type, and workers on two hosts (needs root)
+    Dask,
     /// the array API's own suite on each provider's memory, from the clone that `--array-api` names
     ArrayApi,
     /// all tests on PoCL's CPU device (`apt install pocl-opencl-icd`)
@@ -84,6 +86,7 @@ impl Part {
             Self::Strict => matrix::on_other_device(project, matrix::STRICT, steps),
             Self::Pythons => matrix::pythons(project, steps),
             Self::Peers => matrix::peers(project, steps),
+            Self::Dask => matrix::dask(project, steps),
             Self::ArrayApi => matrix::array_api(project, options.array_api.as_ref(), steps),
             Self::Pocl => matrix::on_other_device(project, matrix::POCL, steps),
             Self::Drops => campaigns::drops(project, steps),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from .._usm import broadcast_shapes, usm_ndarray
+from .._usm import astype, broadcast_shapes, usm_ndarray
 from ._provider import Computed, Provider, assigned, check_shape, results, written
 from ._table import Function
 
@@ -121,6 +121,13 @@ class LibraryProvider(Provider):
     # Functions of NumPy that users call.
 
     def ufunc(self, ufunc: Any, method: str, operands: tuple[Any, ...], keywords: dict[str, Any], out: Any) -> Any:
+        if method == "__call__" and set(keywords) == {"dtype"}:
+            # In NumPy it is that of the computation.
+            dtype, keywords = keywords["dtype"], {}
+            operands = tuple(
+                astype(operand, dtype, casting="same_kind", copy=False) if type(operand) is usm_ndarray else operand
+                for operand in operands
+            )
         theirs = getattr(self.module, ufunc.__name__, None)
         if theirs is None or method != "__call__" or keywords or (out and len(out) > 1):
             return NotImplemented

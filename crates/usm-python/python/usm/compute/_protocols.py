@@ -159,6 +159,31 @@ def _creation(name: str) -> Callable[..., Any]:
     return create
 
 
+def _arange(array: usm_ndarray, *arguments: Any, dtype: Any = None, **where: Any) -> Any:
+    # In NumPy the dtype may come fourth.
+    dtype = arguments[3] if len(arguments) == 4 else dtype
+    return ut.arange(*arguments[:3], dtype=dtype, **_where(array, where))
+
+
+def _linspace(array: usm_ndarray, start: Any, stop: Any, *rest: Any, **keywords: Any) -> Any:
+    start, stop = (
+        limit.item() if isinstance(limit, usm_ndarray) and not limit.ndim else limit for limit in (start, stop)
+    )
+    if np.ndim(start) or np.ndim(stop):
+        start, stop = (ut.asnumpy(limit) if isinstance(limit, usm_ndarray) else limit for limit in (start, stop))
+        return _of_numpy(np.linspace)(array, start, stop, *rest, **keywords)
+    return ut.linspace(start, stop, *rest, **_where(array, keywords))
+
+
+def _of_numpy(create: Callable[..., Any]) -> Callable[..., Any]:
+    """NumPy's creation of an array, which is copied beside one of ours."""
+
+    def copied(array: usm_ndarray, *arguments: Any, like: Any = None, **keywords: Any) -> Any:
+        return _beside(array, create(*arguments, **keywords))
+
+    return copied
+
+
 def _array(
     array: usm_ndarray,
     obj: Any,
@@ -180,20 +205,26 @@ def _asarray(
     return ut.asarray(obj, dtype=dtype, copy=copy, order=order or "K", **_where(array, where))
 
 
+def _ordered(order: Any) -> Callable[..., Any]:
+    def ordered(array: usm_ndarray, obj: Any, dtype: Any = None, **where: Any) -> Any:
+        made = ut.asarray(obj, dtype=dtype, order=order, **_where(array, where))
+        return made if made.ndim else made.reshape(1)
+
+    return ordered
+
+
 def _eye(array: usm_ndarray, N: int, M: int | None = None, k: int = 0, dtype: Any = float, **where: Any) -> Any:
     return ut.eye(N, M, k=k, dtype=dtype, **_where(array, where))
 
 
 def _like(name: str) -> Callable[..., Any]:
-    def create(
-        array: usm_ndarray,
-        prototype: Any,
-        *values: Any,
-        dtype: Any = None,
-        order: str = "K",
-        shape: Any = None,
-        **_: Any,
-    ) -> Any:
+    num_values = 1 if name == "full_like" else 0
+
+    def create(array: usm_ndarray, prototype: Any, *arguments: Any, **keywords: Any) -> Any:
+        values, rest = arguments[:num_values], arguments[num_values:]
+        named = dict(zip(("dtype", "order", "subok", "shape"), rest, strict=False)) | keywords
+        values = values or tuple(named.pop(value) for value in ("fill_value",) if value in named)
+        dtype, order, shape = named.get("dtype"), named.get("order", "K"), named.get("shape")
         dtype = prototype.dtype if dtype is None else dtype
         if shape is not None:
             kind = {"usm_type": prototype.usm_type, "sycl_queue": prototype.sycl_queue, "dtype": dtype}
@@ -262,6 +293,11 @@ def _where_(array: usm_ndarray, condition: Any, *choices: Any) -> Any:
     return ut.where(condition, *choices) if choices else ut.nonzero(condition)
 
 
+def _result_type(array: usm_ndarray, *items: Any) -> Any:
+    # NumPy has types of numbers for dtypes, as in `numpy.float32`.
+    return ut.result_type(*(np.dtype(item) if isinstance(item, type) else item for item in items))
+
+
 def _shape(array: usm_ndarray, x: Any) -> Any:
     return x.shape
 
@@ -284,10 +320,18 @@ def _reshape(array: usm_ndarray, x: Any, shape: Any, order: Any = "C", *, copy: 
 
 #: Functions of NumPy that this package has itself, or whose results are views.
 _REPLACED: dict[Any, Callable[..., Any]] = {
-    **{getattr(np, name): _creation(name) for name in ("arange", "empty", "full", "linspace", "ones", "zeros")},
+    **{getattr(np, name): _creation(name) for name in ("empty", "full", "ones", "zeros")},
+    **{
+        getattr(np, name): _of_numpy(getattr(np, name))
+        for name in ("frombuffer", "fromfunction", "fromiter", "identity", "tri")
+    },
+    np.arange: _arange,
+    np.linspace: _linspace,
     np.array: _array,
     np.asarray: _asarray,
     np.asanyarray: _asarray,
+    np.ascontiguousarray: _ordered("C"),
+    np.asfortranarray: _ordered("F"),
     **{getattr(np, name): _like(name) for name in ("empty_like", "full_like", "ones_like", "zeros_like")},
     **{getattr(np, name): _method(name) for name in ("all", "any", "max", "min", "sum", "nonzero", "squeeze", "ravel")},
     np.amax: _method("max"),
@@ -296,7 +340,7 @@ _REPLACED: dict[Any, Callable[..., Any]] = {
         getattr(np, name): _same(name)
         for name in """
         allclose broadcast_arrays can_cast count_nonzero expand_dims extract flip isclose meshgrid moveaxis place put
-        put_along_axis result_type roll swapaxes take_along_axis tile tril triu
+        put_along_axis roll swapaxes take_along_axis tile tril triu
         """.split()
     },
     np.broadcast_to: _broadcast_to,
@@ -306,6 +350,7 @@ _REPLACED: dict[Any, Callable[..., Any]] = {
     np.ndim: lambda array, x: x.ndim,
     np.permute_dims: _transpose,
     np.reshape: _reshape,
+    np.result_type: _result_type,
     np.shape: _shape,
     np.size: _size,
     np.stack: _joined(ut.stack),
