@@ -46,7 +46,7 @@ def test_what_comes_back(queue, usm_type, view):
     distinct = np.unique(elements).size
     assert sum(frame.nbytes for frame in frames) == 8 * distinct, "each element once"
     # Others may use the array while the frame is under way.
-    assert float((sent + 0).sum()) == elements.sum()
+    assert float(ut.sum(ut.copy(sent))) == elements.sum()
     received = [bytearray(frame) for frame in frames]
     back = protocol.deserialize(header, received)
     assert type(back) is ut.usm_ndarray
