@@ -40,7 +40,7 @@ mod fill;
 mod kernel;
 mod memory;
 mod pinned;
-pub(crate) mod processes;
+mod processes;
 mod ptx;
 mod queue;
 mod submit;
