@@ -46,7 +46,7 @@ const QUEUE_PROFILING: u32 = 1 << 11;
 const USM: u32 = 1 << 12 | 1 << 13 | 1 << 14;
 
 /// From 0.23 on.
-const IPC_MEMORY: u32 = if cfg!(dpctl_023) { 1 << 22 } else { 0 };
+pub(crate) const IPC_MEMORY: u32 = if cfg!(dpctl_023) { 1 << 22 } else { 0 };
 /// How many aspects have a number.
 pub(crate) const ASPECTS: u32 = if cfg!(dpctl_023) { 23 } else { 22 };
 

@@ -165,12 +165,15 @@ impl<F: Clone + Eq + Hash + Debug> Leases<F> {
         Ok(start)
     }
 
-    /// Closes a range that [`open`](Self::open) opened. False for other memory.
+    /// Closes a range that [`open`](Self::open) opened. False for other memory, which is about to be freed: it is not shared any more.
     ///
     /// # Safety
     /// 1. No operation uses the range through this opening.
     pub(super) unsafe fn close<B: Blocks<Form = F>>(&mut self, blocks: &mut B, address: usize) -> bool {
-        let TreeEntry::Occupied(mut opened) = self.opened.entry(address) else { return false };
+        let TreeEntry::Occupied(mut opened) = self.opened.entry(address) else {
+            self.shared.remove(&address);
+            return false;
+        };
         let opening = opened.get_mut().openings.pop();
         if opened.get().openings.is_empty() {
             opened.remove();

@@ -143,7 +143,7 @@ pub(super) fn open(queue: &CudaQueue, memory: &SharedMemory) -> Result<NonNull<u
     leases.open(&mut blocks, form, offset_bytes, SharedMemory { is_kept_by_files, ..memory.clone() })
 }
 
-/// Closes a range that [`open`] opened. False for other memory.
+/// Closes a range that [`open`] opened. False for other memory, which is about to be freed.
 ///
 /// # Safety
 /// 1. No operation uses the range through this opening.

@@ -156,7 +156,7 @@ impl SyclBackend {
         opened
     }
 
-    /// Closes what [`open_on_device`](Self::open_on_device) opened. False for other memory.
+    /// Closes what [`open_on_device`](Self::open_on_device) opened. False for other memory, which is about to be freed.
     ///
     /// # Safety
     /// 1. `context` is live, and no operation uses the memory through this opening.
@@ -181,18 +181,22 @@ impl SyclBackend {
     /// 1. `queue` is live.
     pub(super) unsafe fn unshare_on_device(&self, raw: RawQueue, start: NonNull<u8>) -> bool {
         // SAFETY: the queue is live (promise 1).
-        unsafe { self.with_leases(raw, |leases| leases.unshare(start.addr().get())) }.unwrap_or(true)
+        let ended = unsafe { self.with_leases(raw, |leases| leases.unshare(start.addr().get())) };
+        ended.is_ok_and(|ended| ended.unwrap_or(true))
     }
 
+    /// Whether others have a range open that this process shares.
+    ///
     /// # Safety
     /// 1. `queue` is live.
     pub(super) unsafe fn is_leased(&self, raw: RawQueue, start: NonNull<u8>) -> bool {
         // SAFETY: the queue is live (promise 1).
-        unsafe { self.with_leases(raw, |leases| leases.is_open_elsewhere(start.addr().get())) }
-            .unwrap_or(false)
+        let held = unsafe { self.with_leases(raw, |leases| leases.is_open_elsewhere(start.addr().get())) };
+        // Memory of which nothing is known stays.
+        !held.is_ok_and(|held| !held.unwrap_or(false))
     }
 
-    /// `None` where the context of the queue shares nothing.
+    /// `None` where the context of the queue shares nothing, and in a forked child.
     ///
     /// # Safety
     /// 1. `queue` is live.
@@ -200,19 +204,19 @@ impl SyclBackend {
         &self,
         raw: RawQueue,
         job: impl FnOnce(&mut Leases<DeviceHandle>) -> T,
-    ) -> Option<T> {
-        let _api = self.runtime.enter().ok()?;
+    ) -> Result<Option<T>> {
+        let Ok(_api) = self.runtime.enter() else { return Ok(None) };
         if self.leases().is_empty() {
-            return None;
+            return Ok(None);
         }
         // SAFETY: the queue is live (promise 1).
-        let parts = unsafe { self.parts(raw) }.ok()?;
+        let parts = unsafe { self.parts(raw) }?;
         // SAFETY: QP1.
         let number = unsafe { self.context_id(parts.context) };
         let mut all = self.leases();
-        let result = job(all.get_mut(&number)?);
+        let result = all.get_mut(&number).map(job);
         forget_empty(&mut all, number);
-        Some(result)
+        Ok(result)
     }
 }
 
