@@ -115,6 +115,7 @@ fn another_context_has_the_same_bytes_and_keeps_them() {
         // The range has no other use before the last one has closed it.
         for opened in [opened, same, elsewhere] {
             assert!(!unshare(&block));
+            assert_eq!(read(&opened, len - 1, 1), [2]);
             drop(opened);
         }
         assert!(!is_open_elsewhere(&block));
@@ -259,7 +260,12 @@ fn a_runtime_that_does_not_open_leaves_nothing() {
     assert!(matches!(refused, Error::SharedMemory { call: "DPCTLIPCMem_OpenHandle", .. }), "{refused}");
     assert!(!is_open_elsewhere(&block));
     drop(other.open_shared(&shared, true).unwrap());
-    assert!(unshare(&block));
+    // A queue that does not tell its context says nothing about others.
+    setup.loopback.fail_next("DPCTLQueue_GetContext", 1).unwrap();
+    assert!(is_open_elsewhere(&block));
+    setup.loopback.fail_next("DPCTLQueue_GetContext", 1).unwrap();
+    assert!(!unshare(&block));
+    assert!(!is_open_elsewhere(&block) && unshare(&block));
     drop((block, own, other));
     setup.end(0);
 }
