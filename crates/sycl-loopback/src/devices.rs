@@ -29,6 +29,13 @@ pub(crate) struct Device {
     pub(crate) score: i32,
 }
 
+impl Device {
+    /// Whether other processes can open its device memory.
+    pub(crate) fn has_ipc_memory(&self) -> bool {
+        self.aspects >> 22 & 1 == 1
+    }
+}
+
 /// A part of a device. Its number comes after the numbers of the root devices.
 #[derive(Clone, Debug)]
 pub(crate) struct SubDevice {
@@ -46,7 +53,7 @@ const QUEUE_PROFILING: u32 = 1 << 11;
 const USM: u32 = 1 << 12 | 1 << 13 | 1 << 14;
 
 /// From 0.23 on.
-pub(crate) const IPC_MEMORY: u32 = if cfg!(dpctl_023) { 1 << 22 } else { 0 };
+const IPC_MEMORY: u32 = if cfg!(dpctl_023) { 1 << 22 } else { 0 };
 /// How many aspects have a number.
 pub(crate) const ASPECTS: u32 = if cfg!(dpctl_023) { 23 } else { 22 };
 

@@ -6,7 +6,6 @@ use std::ptr;
 use super::usm::{DEVICE, block_of};
 use super::{elements, export};
 use crate::arena::{HandleData, OpenedRange};
-use crate::devices::IPC_MEMORY;
 use crate::state::{Backing, Block, Handle};
 
 export! {
@@ -40,7 +39,7 @@ export! {
     ) -> Handle {
         let (context, device) = (state.context(context)?, state.device(device)?);
         state.expect(context.devices.contains(&device))?;
-        if data.is_null() || state.facts(device)?.aspects & IPC_MEMORY == 0 {
+        if data.is_null() || !state.facts(device)?.has_ipc_memory() {
             return None;
         }
         // SAFETY: the header's contract: so many bytes.

@@ -5,7 +5,6 @@ use std::ptr;
 
 use super::export;
 use crate::arena::Arena;
-use crate::devices::IPC_MEMORY;
 use crate::state::{Alignment, Backing, Block, Handle, State};
 
 pub(super) const DEVICE: u32 = 1;
@@ -34,7 +33,7 @@ fn allocate(
         Alignment::NoMoreThan(most) if asked > most => (2 * most, most),
         _ => (asked, 0),
     };
-    let has_handles = usm_type == DEVICE && state.facts(queue.device)?.aspects & IPC_MEMORY != 0;
+    let has_handles = usm_type == DEVICE && state.facts(queue.device)?.has_ipc_memory();
     let (start, backing) = if has_handles {
         if state.arena.is_none() {
             state.arena = Arena::new().ok();

@@ -18,7 +18,7 @@ use crate::fork::{self, ForkHooks, ForkMutex};
 use crate::{Error, Result, UsmKind};
 
 /// The functions of a runtime for blocks of other processes.
-pub(super) trait Blocks {
+pub(super) trait BlockMapper {
     /// What the runtime finds a block by.
     type Form: Clone + Eq + Hash + Debug;
 
@@ -137,9 +137,9 @@ impl<F: Clone + Eq + Hash + Debug> Leases<F> {
     }
 
     /// A range of a block of another process. Memory that this process shares itself keeps its address.
-    pub(super) fn open<B: Blocks<Form = F>>(
+    pub(super) fn open<M: BlockMapper<Form = F>>(
         &mut self,
-        blocks: &mut B,
+        mapper: &mut M,
         form: F,
         offset_bytes: usize,
         memory: SharedMemory,
@@ -150,12 +150,12 @@ impl<F: Clone + Eq + Hash + Debug> Leases<F> {
         let (start, form) = if is_own {
             (pointer(memory.address)?, None)
         } else {
-            let block = self.map(blocks, &form, &memory)?;
-            let checked = blocks.check_range(block, offset_bytes, memory.len_bytes);
+            let block = self.map(mapper, &form, &memory)?;
+            let checked = mapper.check_range(block, offset_bytes, memory.len_bytes);
             match checked.and_then(|()| pointer(block + offset_bytes)) {
                 Ok(start) => (start, Some(form)),
                 Err(error) => {
-                    self.unmap(blocks, &form);
+                    self.unmap(mapper, &form);
                     return Err(error);
                 }
             }
@@ -169,7 +169,7 @@ impl<F: Clone + Eq + Hash + Debug> Leases<F> {
     ///
     /// # Safety
     /// 1. No operation uses the range through this opening.
-    pub(super) unsafe fn close<B: Blocks<Form = F>>(&mut self, blocks: &mut B, address: usize) -> bool {
+    pub(super) unsafe fn close<M: BlockMapper<Form = F>>(&mut self, mapper: &mut M, address: usize) -> bool {
         let TreeEntry::Occupied(mut opened) = self.opened.entry(address) else {
             self.shared.remove(&address);
             return false;
@@ -180,7 +180,7 @@ impl<F: Clone + Eq + Hash + Debug> Leases<F> {
         }
         let Some(Opening { form, lease }) = opening else { return false };
         if let Some(form) = form {
-            self.unmap(blocks, &form);
+            self.unmap(mapper, &form);
         }
         // Its process may use the range for something else from now on.
         drop(lease);
@@ -188,24 +188,29 @@ impl<F: Clone + Eq + Hash + Debug> Leases<F> {
     }
 
     /// The address of a block, with one more use.
-    fn map<B: Blocks<Form = F>>(&mut self, blocks: &mut B, form: &F, memory: &SharedMemory) -> Result<usize> {
+    fn map<M: BlockMapper<Form = F>>(
+        &mut self,
+        mapper: &mut M,
+        form: &F,
+        memory: &SharedMemory,
+    ) -> Result<usize> {
         if let Some(known) = self.mapped.get_mut(form) {
             known.count += 1;
             return Ok(known.address);
         }
-        let address = blocks.map(form, memory)?;
+        let address = mapper.map(form, memory)?;
         self.mapped.insert(form.clone(), Mapped { address, count: 1 });
         Ok(address)
     }
 
     /// Ends one use of a block.
-    fn unmap<B: Blocks<Form = F>>(&mut self, blocks: &mut B, form: &F) {
+    fn unmap<M: BlockMapper<Form = F>>(&mut self, mapper: &mut M, form: &F) {
         let HashEntry::Occupied(mut mapped) = self.mapped.entry(form.clone()) else { return };
         mapped.get_mut().count -= 1;
         if mapped.get().count == 0 {
             let Mapped { address, .. } = mapped.remove();
             // SAFETY: LS1: mapped, and this was the last use.
-            unsafe { blocks.unmap(form, address) };
+            unsafe { mapper.unmap(form, address) };
         }
     }
 }

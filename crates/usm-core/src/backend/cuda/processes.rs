@@ -3,12 +3,11 @@
 //! A block of this backend's pool crosses as the file of the pool and 64 bytes of the driver. A block of other libraries, which the
 //! driver allocated without a pool, crosses as 64 bytes alone (`cuIpcGetMemHandle`).
 //!
-//! The driver does not tell a process who has its memory mapped, so the ranges have [leases](Leases).
+//! The driver does not tell a process who has its memory mapped, so the ranges have [leases](crate::backend::leases).
 //!
 //! The file of a pool keeps the memory of the pool after the end of its process. So does an import: a block that is open keeps all
 //! memory of the pool of a process that has ended.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry as HashEntry;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr::{self, NonNull};
@@ -17,70 +16,17 @@ use std::sync::Arc;
 use super::device::{CudaDevice, Current};
 use super::driver::{Address, Code, FILE_DESCRIPTOR, HandleData, LAZY_ENABLE_PEER_ACCESS, MemoryPool};
 use super::queue::CudaQueue;
+use super::shares::{Form, Imported, PoolName, Pools, Shares};
 use crate::backend::files;
-use crate::backend::leases::{Blocks, Exported, Leases};
+use crate::backend::leases::{BlockMapper, Exported};
 use crate::{Error, Result, SharedMemory, UsmKind};
 
-/// What a device shares with other processes, and what it has open of them.
-#[derive(Debug, Default)]
-pub(super) struct Shares {
-    leases: Leases<Form>,
-    pools: Pools,
-}
-
-/// The pools whose blocks are shared.
-#[derive(Debug, Default)]
-struct Pools {
-    /// The pool of this backend for other processes, from the first share on.
-    own: Option<(PoolName, Arc<OwnedFd>)>,
-    /// Invariant SM1: these pools are imported, and each is in use by `count` mapped blocks.
-    imported: HashMap<PoolName, Imported>,
-}
-
-/// What tells the pools of all processes apart: random bytes.
-type PoolName = [u8; 16];
-
-/// What the driver of another process finds a block by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Form {
-    OfPool(PoolName, HandleData),
-    Legacy(HandleData),
-}
-
-#[derive(Debug)]
-struct Imported {
-    pool: MemoryPool,
-    count: usize,
-}
-
 /// The driver, for blocks of other processes.
-struct CudaBlocks<'a> {
+struct CudaMapper<'a> {
     current: &'a Current<'a>,
     pools: &'a mut Pools,
     /// The devices that are to reach what is imported.
     peers: &'a [Arc<CudaDevice>],
-}
-
-impl Form {
-    /// The form, and where the range begins in the block.
-    fn to_data(self, offset_bytes: usize) -> Vec<u8> {
-        let (HandleData(bytes), pool) = match &self {
-            Self::OfPool(pool, data) => (data, &pool[..]),
-            Self::Legacy(data) => (data, &[][..]),
-        };
-        [&(offset_bytes as u64).to_le_bytes(), &bytes[..], pool].concat()
-    }
-
-    fn from_data(data: &[u8]) -> Option<(Self, usize)> {
-        let (offset_bytes, data) = data.split_first_chunk()?;
-        let (bytes, pool) = data.split_first_chunk()?;
-        let form = match pool.try_into() {
-            Ok(pool) => Self::OfPool(pool, HandleData(*bytes)),
-            Err(_) if pool.is_empty() => Self::Legacy(HandleData(*bytes)),
-            Err(_) => return None,
-        };
-        Some((form, usize::try_from(u64::from_le_bytes(*offset_bytes)).ok()?))
-    }
 }
 
 /// A name that no other pool has.
@@ -139,8 +85,8 @@ pub(super) fn open(queue: &CudaQueue, memory: &SharedMemory) -> Result<NonNull<u
     let current = queue.device().enter()?;
     let mut shares = queue.device().shares();
     let Shares { leases, pools } = &mut *shares;
-    let mut blocks = CudaBlocks { current: &current, pools, peers: &queue.context.devices };
-    leases.open(&mut blocks, form, offset_bytes, SharedMemory { is_kept_by_files, ..memory.clone() })
+    let mut mapper = CudaMapper { current: &current, pools, peers: &queue.context.devices };
+    leases.open(&mut mapper, form, offset_bytes, SharedMemory { is_kept_by_files, ..memory.clone() })
 }
 
 /// Closes a range that [`open`] opened. False for other memory, which is about to be freed.
@@ -150,9 +96,9 @@ pub(super) fn open(queue: &CudaQueue, memory: &SharedMemory) -> Result<NonNull<u
 pub(super) unsafe fn close(current: &Current<'_>, device: &CudaDevice, start: NonNull<u8>) -> bool {
     let mut shares = device.shares();
     let Shares { leases, pools } = &mut *shares;
-    let mut blocks = CudaBlocks { current, pools, peers: &[] };
+    let mut mapper = CudaMapper { current, pools, peers: &[] };
     // SAFETY: the caller's promise 1.
-    unsafe { leases.close(&mut blocks, start.addr().get()) }
+    unsafe { leases.close(&mut mapper, start.addr().get()) }
 }
 
 fn out_of_range(offset_bytes: usize, len_bytes: usize, block_bytes: usize) -> Error {
@@ -162,7 +108,7 @@ fn out_of_range(offset_bytes: usize, len_bytes: usize, block_bytes: usize) -> Er
     }
 }
 
-impl Blocks for CudaBlocks<'_> {
+impl BlockMapper for CudaMapper<'_> {
     type Form = Form;
 
     fn map(&mut self, form: &Form, memory: &SharedMemory) -> Result<usize> {
@@ -280,7 +226,7 @@ impl Pools {
     }
 }
 
-impl CudaBlocks<'_> {
+impl CudaMapper<'_> {
     /// The pool of another process, with one more use.
     fn import(&mut self, name: PoolName, file: &OwnedFd) -> Result<MemoryPool> {
         let Self { current, .. } = *self;

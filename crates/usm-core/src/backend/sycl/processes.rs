@@ -13,7 +13,7 @@ use std::sync::{MutexGuard, PoisonError};
 use sycl_sys::{Api, DPCTLSyclContextRef, DPCTLSyclDeviceRef, DPCTLSyclUSMType};
 
 use super::{SyclBackend, context, device, facts, queue};
-use crate::backend::leases::{Blocks, Exported, Leases};
+use crate::backend::leases::{BlockMapper, Exported, Leases};
 use crate::backend::{Backend, RawContext, RawDevice, RawHandle, RawQueue, SharedMemory};
 use crate::{Error, Result, UsmKind};
 
@@ -36,7 +36,7 @@ pub(super) struct DeviceHandle {
 }
 
 /// The runtime, for memory of other processes in a context.
-struct SyclBlocks<'a> {
+struct SyclMapper<'a> {
     api: &'a Api,
     /// Invariant SB1: both are live; the device may be null where nothing is mapped.
     context: DPCTLSyclContextRef,
@@ -44,14 +44,14 @@ struct SyclBlocks<'a> {
 }
 
 /// The context and the device of a queue, with references of their own.
-pub(super) struct QueueParts<'a> {
+pub(super) struct OwnedParts<'a> {
     backend: &'a SyclBackend,
     /// Invariant QP1: both are live until this is dropped.
     pub(super) context: RawContext,
     device: RawDevice,
 }
 
-impl Drop for QueueParts<'_> {
+impl Drop for OwnedParts<'_> {
     fn drop(&mut self) {
         for handle in [RawHandle::Context(self.context), RawHandle::Device(self.device)] {
             // SAFETY: QP1: our own handle, without a later use.
@@ -90,10 +90,10 @@ impl SyclBackend {
 
     /// # Safety
     /// 1. `queue` is live.
-    pub(super) unsafe fn parts(&self, raw: RawQueue) -> Result<QueueParts<'_>> {
+    pub(super) unsafe fn parts(&self, raw: RawQueue) -> Result<OwnedParts<'_>> {
         // SAFETY: the queue is live (promise 1).
         let (context, device, _) = unsafe { self.queue_parts(raw) }?;
-        Ok(QueueParts { backend: self, context, device })
+        Ok(OwnedParts { backend: self, context, device })
     }
 
     /// What contexts share and have open. Callers have entered the runtime before, so that no forked child waits here.
@@ -147,11 +147,11 @@ impl SyclBackend {
         // SAFETY: QP1.
         let on_device = unsafe { self.hash(RawHandle::Device(parts.device)) };
         let handle = DeviceHandle { device: on_device, bytes: bytes.to_vec() };
-        let mut blocks =
-            SyclBlocks { api: &api, context: context(parts.context), device: device(parts.device) };
+        let mut mapper =
+            SyclMapper { api: &api, context: context(parts.context), device: device(parts.device) };
         let memory = SharedMemory { is_kept_by_files: false, ..memory.clone() };
         let mut all = self.leases();
-        let opened = all.entry(number).or_default().open(&mut blocks, handle, 0, memory);
+        let opened = all.entry(number).or_default().open(&mut mapper, handle, 0, memory);
         forget_empty(&mut all, number);
         opened
     }
@@ -168,9 +168,9 @@ impl SyclBackend {
         // SAFETY: the context is live (promise 1).
         let number = unsafe { self.context_id(raw) };
         let Some(leases) = all.get_mut(&number) else { return false };
-        let mut blocks = SyclBlocks { api, context: context(raw), device: ptr::null_mut() };
+        let mut mapper = SyclMapper { api, context: context(raw), device: ptr::null_mut() };
         // SAFETY: the caller's promise 1.
-        let is_closed = unsafe { leases.close(&mut blocks, block.addr().get()) };
+        let is_closed = unsafe { leases.close(&mut mapper, block.addr().get()) };
         forget_empty(&mut all, number);
         is_closed
     }
@@ -275,7 +275,7 @@ unsafe fn handle_of(api: &Api, in_context: DPCTLSyclContextRef, start: NonNull<u
     Ok(bytes)
 }
 
-impl Blocks for SyclBlocks<'_> {
+impl BlockMapper for SyclMapper<'_> {
     type Form = DeviceHandle;
 
     fn map(&mut self, form: &DeviceHandle, _: &SharedMemory) -> Result<usize> {
