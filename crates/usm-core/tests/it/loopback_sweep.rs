@@ -88,6 +88,9 @@ fn copy_in_two_parts(queue: &Queue) -> Result<()> {
     Ok(())
 }
 
+/// Some calls, up to the first error.
+type Scenario = fn(&Arc<dyn Backend>) -> Result<()>;
+
 /// Something of all that the backend can do, up to the first error.
 fn tour(backend: &Arc<dyn Backend>) -> Result<()> {
     let runtime = Runtime::with_backend(Arc::clone(backend))?;
@@ -245,7 +248,7 @@ fn sweep(form: Form) {
     let names = called();
     assert!(names.len() > 40 && names.contains("DPCTLQueue_GetDevice"), "{names:?}");
     let mut refused = BTreeSet::new();
-    let mut scenarios: Vec<fn(&Arc<dyn Backend>) -> Result<()>> = vec![tour, parts, partition];
+    let mut scenarios: Vec<Scenario> = vec![tour, parts, partition];
     if form == Form::Dpctl023 {
         scenarios.push(processes);
     }
