@@ -29,6 +29,13 @@ pub(crate) struct Device {
     pub(crate) score: i32,
 }
 
+impl Device {
+    /// Whether other processes can open its device memory.
+    pub(crate) fn has_ipc_memory(&self) -> bool {
+        self.aspects >> 22 & 1 == 1
+    }
+}
+
 /// A part of a device. Its number comes after the numbers of the root devices.
 #[derive(Clone, Debug)]
 pub(crate) struct SubDevice {

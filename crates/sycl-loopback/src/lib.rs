@@ -14,15 +14,19 @@
 //! |---|---|
 //! | `devices` | the simulated hardware: the facts of each device |
 //! | `state` | the handles and allocations that are live, the faults, the failures to come |
+//! | `arena` | device memory that other processes can open |
 //! | `kernels` | the kernels that are known by name, and run |
 //! | `exports` | the C functions, a file per topic |
 //! | `control` | the shared library as a test sees it |
 //! | `form` | the forms of dpctl 0.22 and 0.23 ([`Form`]); the crate `sycl-023-loopback` builds the latter from these sources |
 //! | `library` | where it is, and copies of it ([`Loopback`]): the file of `cuda-loopback` |
 
+#![cfg_attr(not(dpctl_023), allow(dead_code, reason = "memory of several processes is newer than 0.22"))]
+
 #[cfg(test)]
 use test_stacks as _;
 
+mod arena;
 mod control;
 mod devices;
 mod exports;

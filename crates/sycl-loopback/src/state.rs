@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
+use crate::arena::{Arena, ArenaRange, OpenedRange};
 use crate::devices::{DEVICES, Device, SubDevice};
 
 /// A handle as C sees it.
@@ -46,6 +47,7 @@ kinds! {
     Kernel = "Kernels.",
     SizeArray = "Arrays of sizes.",
     RawArgument = "Structs as arguments of kernels.",
+    HandleData = "Bytes of handles for other processes.",
 }
 
 /// A context: equal for all its handles.
@@ -151,13 +153,22 @@ objects! {
     raw_argument: RawArgument(Vec<u8>);
 }
 
+/// Where the bytes of an allocation are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Backing {
+    /// From the allocator, with bytes before them that were allocated with them.
+    Heap { alignment_bytes: usize, lead_bytes: usize },
+    /// Device memory that other processes can open.
+    Arena(ArenaRange),
+    /// Memory of another process, which is closed and not freed.
+    Opened(OpenedRange),
+}
+
 /// A USM allocation.
 #[derive(Clone, Debug)]
 pub(crate) struct Block {
     pub(crate) size_bytes: usize,
-    pub(crate) alignment_bytes: usize,
-    /// Bytes before it that were allocated with it.
-    pub(crate) lead_bytes: usize,
+    pub(crate) backing: Backing,
     /// `DPCTLSyclUSMType`.
     pub(crate) usm_type: u32,
     /// Identity of the context.
@@ -207,6 +218,9 @@ pub(crate) struct State {
     /// By address.
     pub(crate) blocks: BTreeMap<usize, Block>,
     pub(crate) alignment: Alignment,
+    /// Device memory for other processes, from the first allocation on.
+    pub(crate) arena: Option<Arena>,
+    handle_data: Owned<Box<[u8]>>,
     strings: Owned<CString>,
     arrays: Owned<Box<[usize]>>,
     sub_devices: Vec<SubDevice>,
@@ -389,6 +403,22 @@ impl State {
         self.expect(was_live)
     }
 
+    /// Bytes that the caller deletes.
+    pub(crate) fn bytes(&mut self, values: Vec<u8>) -> *mut c_char {
+        let mut bytes = values.into_boxed_slice();
+        let pointer = bytes.as_mut_ptr();
+        self.handle_data.live.insert(pointer.addr(), bytes);
+        pointer.cast()
+    }
+
+    pub(crate) fn delete_bytes(&mut self, pointer: *mut c_char) -> Option<()> {
+        if pointer.is_null() {
+            return None;
+        }
+        let was_live = self.handle_data.delete(pointer.addr());
+        self.expect(was_live)
+    }
+
     /// The number of a new sub-device, which no other device ever has.
     pub(crate) fn add_sub_device(&mut self, parent: usize, compute_units: u32) -> usize {
         let root = self.root(parent);
@@ -415,6 +445,7 @@ impl State {
         match kind {
             Kind::SizeArray => self.arrays.live.len(),
             Kind::String => self.strings.live.len(),
+            Kind::HandleData => self.handle_data.live.len(),
             Kind::Allocation => self.blocks.len(),
             _ => self.objects.values().filter(|object| object.kind() == kind).count(),
         }

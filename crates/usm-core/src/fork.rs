@@ -373,6 +373,7 @@ pub fn set_hooks_of_sockets(hooks: ForkHooks) -> bool {
 }
 
 /// As [`set_fork_hooks`], for files of other processes that a child does not hold.
+#[cfg(any(feature = "sycl", feature = "cuda"))]
 pub(crate) fn set_hooks_of_leases(hooks: ForkHooks) -> bool {
     HOOKS[3].set(hooks)
 }

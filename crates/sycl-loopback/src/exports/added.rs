@@ -11,8 +11,6 @@ getters! {
 }
 
 export! {
-    fn DPCTLIPCMem_Available(_state) -> bool { Some(false) }
-
     fn DPCTLDevice_GetVendorId(state, device: Handle) -> u32 {
         let device = state.device(device)?;
         (state.facts(device)?.vendor == INTEL).then_some(0x8086)

@@ -15,6 +15,8 @@ mod kernel;
 mod memory;
 mod partition;
 mod platform;
+#[cfg(dpctl_023)]
+mod processes;
 mod queue;
 mod selector;
 mod usm;

@@ -1,11 +1,13 @@
-//! USM allocations: ordinary memory, known by its bytes to one context.
+//! USM allocations: memory that host code reaches, known by its bytes to one context.
 
 use std::alloc::{Layout, alloc, dealloc};
+use std::ptr;
 
 use super::export;
-use crate::state::{Alignment, Block, Handle, State};
+use crate::arena::Arena;
+use crate::state::{Alignment, Backing, Block, Handle, State};
 
-const DEVICE: u32 = 1;
+pub(super) const DEVICE: u32 = 1;
 const SHARED: u32 = 2;
 const HOST: u32 = 3;
 
@@ -31,23 +33,26 @@ fn allocate(
         Alignment::NoMoreThan(most) if asked > most => (2 * most, most),
         _ => (asked, 0),
     };
-    let layout = Layout::from_size_align(lead_bytes + size_bytes, alignment_bytes).ok()?;
-    // SAFETY: the layout has a size above zero.
-    let pointer = unsafe { alloc(layout) };
-    if pointer.is_null() {
-        return None;
-    }
-    let pointer = pointer.wrapping_add(lead_bytes);
-    let block = Block {
-        size_bytes,
-        alignment_bytes,
-        lead_bytes,
-        usm_type,
-        context: queue.context.identity,
-        device: queue.device,
+    let has_handles = usm_type == DEVICE && state.facts(queue.device)?.has_ipc_memory();
+    let (start, backing) = if has_handles {
+        if state.arena.is_none() {
+            state.arena = Arena::new().ok();
+        }
+        let (start, range) = state.arena.as_mut()?.take(size_bytes, alignment_bytes, lead_bytes)?;
+        (start, Backing::Arena(range))
+    } else {
+        let layout = Layout::from_size_align(lead_bytes + size_bytes, alignment_bytes).ok()?;
+        // SAFETY: the layout has a size above zero.
+        let pointer = unsafe { alloc(layout) };
+        if pointer.is_null() {
+            return None;
+        }
+        (pointer.expose_provenance() + lead_bytes, Backing::Heap { alignment_bytes, lead_bytes })
     };
-    state.blocks.insert(pointer.expose_provenance(), block);
-    Some(pointer.cast())
+    let block =
+        Block { size_bytes, backing, usm_type, context: queue.context.identity, device: queue.device };
+    state.blocks.insert(start, block);
+    Some(ptr::with_exposed_provenance_mut(start))
 }
 
 /// Frees the block of a context that starts here; NULL is allowed.
@@ -55,17 +60,24 @@ fn free(state: &mut State, usm: Handle, context: usize) -> Option<()> {
     if usm.is_null() {
         return None;
     }
-    let known = state.blocks.get(&usm.addr()).is_some_and(|block| block.context == context);
+    let is_own = |block: &Block| block.context == context && !matches!(block.backing, Backing::Opened(_));
+    let known = state.blocks.get(&usm.addr()).is_some_and(is_own);
     state.expect(known)?;
     let block = state.blocks.remove(&usm.addr())?;
-    let layout = Layout::from_size_align(block.lead_bytes + block.size_bytes, block.alignment_bytes).ok()?;
-    let pointer = std::ptr::with_exposed_provenance_mut::<u8>(usm.addr());
+    let pointer = ptr::with_exposed_provenance_mut::<u8>(usm.addr());
     // So that a read after the free is noticed while the allocator keeps the page.
     // SAFETY: `allocate` made a block of this size here, and it is removed above, so this is its last use but one.
     unsafe { pointer.write_bytes(0xDD, block.size_bytes) };
-    let start = pointer.wrapping_sub(block.lead_bytes);
-    // SAFETY: allocated with this layout by `allocate`, and freed once, since it was in the table until now.
-    unsafe { dealloc(start, layout) };
+    match block.backing {
+        Backing::Heap { alignment_bytes, lead_bytes } => {
+            let layout = Layout::from_size_align(lead_bytes + block.size_bytes, alignment_bytes).ok()?;
+            let start = pointer.wrapping_sub(lead_bytes);
+            // SAFETY: allocated with this layout by `allocate`, and freed once, since it was in the table until now.
+            unsafe { dealloc(start, layout) };
+        }
+        Backing::Arena(range) => state.arena.as_mut()?.give_back(usm.addr(), range),
+        Backing::Opened(_) => {}
+    }
     Some(())
 }
 

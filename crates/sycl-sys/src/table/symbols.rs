@@ -387,6 +387,20 @@ super::api! {
         /// Whether kernels take such arguments in this build of the library.
         DPCTLRawKernelArg_Available: "C-unwind" fn() -> bool;
 
+        // Memory of several processes; newer than dpctl 0.22. Device USM of devices with the aspect `ext_oneapi_ipc_memory`.
+        /// Whether this build of the library has the four functions below. Without them they fail.
+        DPCTLIPCMem_Available: "C-unwind" fn() -> bool;
+        /// What another process opens the memory at an address by: `count_bytes` bytes at `data`, deleted with
+        /// `DPCTLIPCMem_FreeHandleData`. 0 is success.
+        DPCTLIPCMem_GetHandle: "C" fn(usm: DPCTLSyclUSMRef, context: DPCTLSyclContextRef, data: *mut *mut c_char, count_bytes: *mut usize) -> c_int;
+        /// The memory of a handle in this process; NULL means failure. Each call needs one `DPCTLIPCMem_CloseHandle`, and `free` is not
+        /// for this memory.
+        DPCTLIPCMem_OpenHandle: "C" fn(data: *const c_char, count_bytes: usize, context: DPCTLSyclContextRef, device: DPCTLSyclDeviceRef) -> DPCTLSyclUSMRef;
+        /// Closes memory that `DPCTLIPCMem_OpenHandle` opened in this context.
+        DPCTLIPCMem_CloseHandle: "C" fn(mapped: DPCTLSyclUSMRef, context: DPCTLSyclContextRef);
+        /// Deletes the bytes of a handle.
+        DPCTLIPCMem_FreeHandleData: "C-unwind" fn(data: *mut c_char);
+
         // Not in each supported version.
         /// The composite devices of the platform; not in old libraries.
         DPCTLPlatform_GetCompositeDevices: "C" fn(platform: DPCTLSyclPlatformRef) -> DPCTLDeviceVectorRef;

@@ -426,3 +426,80 @@ fn kernels_are_built_found_described_run_and_counted() {
         assert_eq!(loopback.leaks(), []);
     }
 }
+
+/// What is written through one address of memory is read through the other one.
+fn is_one_memory(api: &Api, queue: DPCTLSyclQueueRef, [first, second]: [*mut c_void; 2]) -> bool {
+    let mut byte = 0_u8;
+    let events = [
+        call!(api, DPCTLQueue_Memset, queue, first, 7, 1),
+        call!(api, DPCTLQueue_Memcpy, queue, (&raw mut byte).cast(), second, 1),
+    ];
+    for event in events {
+        call!(api, DPCTLEvent_Delete, event);
+    }
+    byte == 7
+}
+
+#[test]
+fn device_memory_is_opened_by_its_handle() {
+    let loopback = Loopback::in_form(Form::Dpctl023).unwrap();
+    // SAFETY: 1., 2. it is the loopback library; 3. there is no SYCL runtime in this process.
+    let api = unsafe { Api::load_from(loopback.path()) }.unwrap();
+    assert!(told!(api, DPCTLIPCMem_Available));
+    let queue = queue(&api, None, 0);
+    let device = call!(api, DPCTLQueue_GetDevice, queue);
+    let context = call!(api, DPCTLQueue_GetContext, queue);
+    let block: *mut c_void = call!(api, DPCTLmalloc_device, 10_000, queue).cast();
+
+    let handle_of = |start: *mut c_void| {
+        let (mut data, mut count) = (ptr::null_mut(), 0);
+        let code = told!(api, DPCTLIPCMem_GetHandle, start.cast(), context, &raw mut data, &raw mut count);
+        (code == 0).then_some((data, count))
+    };
+    let inside = block.wrapping_byte_add(5000);
+    for start in [block, inside] {
+        let (data, count) = handle_of(start).unwrap();
+        assert_eq!(loopback.live(Kind::HandleData), 1);
+        // Each opening is closed once.
+        let opened = [(); 2].map(|()| told!(api, DPCTLIPCMem_OpenHandle, data, count, context, device));
+        for opened in opened {
+            assert_eq!(call!(api, DPCTLUSM_GetPointerType, opened, context), DPCTLSyclUSMType::DEVICE);
+            assert!(is_one_memory(&api, queue, [start, opened.cast()]));
+            told!(api, DPCTLIPCMem_CloseHandle, opened, context);
+            assert_eq!(call!(api, DPCTLUSM_GetPointerType, opened, context), DPCTLSyclUSMType::UNKNOWN);
+        }
+        // Another length is an error, and no misuse.
+        assert!(told!(api, DPCTLIPCMem_OpenHandle, data, count - 1, context, device).is_null());
+        told!(api, DPCTLIPCMem_FreeHandleData, data);
+    }
+    assert_eq!(loopback.faults(), 0);
+
+    let (data, count) = handle_of(block).unwrap();
+    let opened = told!(api, DPCTLIPCMem_OpenHandle, data, count, context, device);
+    // What another one opened is closed, not freed; at its own address.
+    call!(api, DPCTLfree_with_context, opened, context);
+    told!(api, DPCTLIPCMem_CloseHandle, opened.wrapping_byte_add(1), context);
+    told!(api, DPCTLIPCMem_CloseHandle, block.cast(), context);
+    assert_eq!(loopback.faults(), 3);
+    // Memory of others, of another kind, and of nobody has no handle.
+    let shared = call!(api, DPCTLmalloc_shared, 8, queue);
+    for wrong in [opened.cast(), shared.cast(), block.wrapping_byte_add(1 << 20)] {
+        assert_eq!(handle_of(wrong), None);
+    }
+    assert_eq!(loopback.faults(), 6);
+    told!(api, DPCTLIPCMem_CloseHandle, opened, context);
+    told!(api, DPCTLIPCMem_CloseHandle, opened, context);
+    assert_eq!(loopback.faults(), 7);
+    // A handle is good as long as the block.
+    call!(api, DPCTLfree_with_context, block.cast(), context);
+    assert!(told!(api, DPCTLIPCMem_OpenHandle, data, count, context, device).is_null());
+    assert_eq!(loopback.faults(), 8);
+    told!(api, DPCTLIPCMem_FreeHandleData, data);
+    told!(api, DPCTLIPCMem_FreeHandleData, data);
+    assert_eq!(loopback.faults(), 9);
+    call!(api, DPCTLfree_with_context, shared, context);
+    call!(api, DPCTLContext_Delete, context);
+    call!(api, DPCTLDevice_Delete, device);
+    call!(api, DPCTLQueue_Delete, queue);
+    assert_eq!(loopback.leaks(), []);
+}

@@ -5,15 +5,13 @@
 
 // Invariant FL1: the system gets pointers to values that outlive its call, and what it opens for us is nobody else's.
 
-use std::collections::BTreeSet;
 use std::ffi::c_int;
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::fork::{self, ForkHooks, ForkMutex};
 use crate::{Error, Result};
 
 /// The longest wait for the lock of a file, which others hold for a moment only.
@@ -55,14 +53,6 @@ pub(super) fn create(len_bytes: usize) -> Result<OwnedFd> {
     Ok(file)
 }
 
-/// Random bytes.
-pub(super) fn random<const N: usize>() -> Result<[u8; N]> {
-    let mut bytes = [0; N];
-    // SAFETY: FL1: the length of the array, for which the kernel gives all bytes or none.
-    let got = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), N, 0) };
-    if usize::try_from(got) == Ok(N) { Ok(bytes) } else { Err(error("getrandom")) }
-}
-
 /// A file of another process, opened anew and locked: its process sees that somebody has it, until the file is closed and unmapped.
 pub(super) fn hold(file: &OwnedFd, can_write: bool) -> Result<OwnedFd> {
     let own = open_anew(file, can_write)?;
@@ -70,7 +60,8 @@ pub(super) fn hold(file: &OwnedFd, can_write: bool) -> Result<OwnedFd> {
     Ok(own)
 }
 
-fn open_anew(file: &OwnedFd, can_write: bool) -> Result<OwnedFd> {
+/// A file of another process with a description of its own, which has a lock of its own.
+pub(super) fn open_anew(file: &OwnedFd, can_write: bool) -> Result<OwnedFd> {
     let access = if can_write { libc::O_RDWR } else { libc::O_RDONLY };
     let path = format!("/proc/self/fd/{}\0", file.as_raw_fd());
     // SAFETY: FL1: a path with a final 0.
@@ -79,7 +70,8 @@ fn open_anew(file: &OwnedFd, can_write: bool) -> Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(own) })
 }
 
-fn share_lock(file: RawFd) -> Result<()> {
+/// Takes the shared lock of a file.
+pub(super) fn share_lock(file: RawFd) -> Result<()> {
     let started = Instant::now();
     while !lock(file, libc::LOCK_SH)? {
         if started.elapsed() > LONGEST_LOCK {
@@ -129,47 +121,4 @@ pub(super) fn is_held(file: &OwnedFd) -> bool {
     // A failure says nothing, so that the memory stays.
     let file = file.as_raw_fd();
     !(matches!(lock(file, libc::LOCK_EX), Ok(true)) && lock(file, libc::LOCK_UN).is_ok())
-}
-
-/// A file of another process that is [held](hold) until this is dropped. A forked child does not hold it.
-#[derive(Debug)]
-pub(super) struct Lease(RawFd);
-
-/// The files of all leases.
-static LEASES: ForkMutex<BTreeSet<RawFd>> = ForkMutex::new(BTreeSet::new());
-
-/// A child has no use for the memory behind a lease, which it would keep.
-const HOOKS: ForkHooks = ForkHooks {
-    before: || {},
-    after: || {},
-    in_child: || {
-        let mut leases = LEASES.lock();
-        // SAFETY: FL1: files of leases, which find that they are not in the list any more.
-        leases.iter().for_each(|&file| drop(unsafe { OwnedFd::from_raw_fd(file) }));
-        leases.clear();
-    },
-};
-
-impl Lease {
-    pub(super) fn new(file: &OwnedFd) -> Result<Self> {
-        fork::set_hooks_of_leases(HOOKS);
-        // No child is forked that has the file and does not know its number.
-        let lease = fork::hold_off(|| {
-            let file = open_anew(file, false)?.into_raw_fd();
-            LEASES.lock().insert(file);
-            Ok::<_, Error>(Self(file))
-        })?;
-        share_lock(lease.0)?;
-        Ok(lease)
-    }
-}
-
-impl Drop for Lease {
-    fn drop(&mut self) {
-        // A child has closed the file.
-        if LEASES.lock().remove(&self.0) {
-            // SAFETY: FL1: our own file, which was in the list.
-            drop(unsafe { OwnedFd::from_raw_fd(self.0) });
-        }
-    }
 }

@@ -15,6 +15,7 @@
 //! | `partition.rs`, `external_object.rs` | parts and peers of devices; objects in capsules |
 //! | `host_task.rs` | host code as an operation of a queue |
 //! | `shared_memory.rs`, `files.rs`, `pages.rs` | memory that other processes open; files by which they share; pages that they map, for host code and CPUs |
+//! | `leases.rs` | ranges of devices whose runtime does not tell who has them open |
 //!
 //! Files of the three backends that have the same name have the same job: `context.rs`, `device.rs`, `event.rs`; `facts.rs`, `fill.rs`,
 //! `kernel.rs` and `submit.rs` where a runtime is called; `memory.rs` and `queue.rs` in `host/` and `cuda/`. In `sycl/` both jobs are
@@ -32,6 +33,8 @@ mod files;
 pub mod host;
 mod host_task;
 mod info;
+#[cfg(any(feature = "sycl", feature = "cuda"))]
+mod leases;
 mod objects;
 pub(crate) mod pages;
 mod partition;

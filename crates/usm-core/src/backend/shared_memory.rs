@@ -3,7 +3,6 @@
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use super::cuda;
 use crate::UsmKind;
 
 /// What [`Queue::share`](crate::Queue::share) is to share.
@@ -43,7 +42,9 @@ impl SharedMemory {
     /// in the block of the handle. Nothing but the other library keeps the memory.
     #[must_use]
     pub fn of_cuda_handle(handle: [u8; 64], offset_bytes: usize, len_bytes: usize) -> Self {
-        cuda::processes::of_handle(handle, offset_bytes, len_bytes)
+        // As `cuda/processes.rs` reads it.
+        let data = [&(offset_bytes as u64).to_le_bytes()[..], &handle].concat();
+        Self::new(UsmKind::Device, 0, len_bytes, data, Vec::new())
     }
 
     /// The parts, as another process sent them, of memory that the files keep.

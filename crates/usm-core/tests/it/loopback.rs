@@ -255,6 +255,7 @@ fn is_in(form: Form, name: &str) -> bool {
     match name {
         "DPCTLDevice_GetSubGroupIndependentForwardProgress" => form == Form::Dpctl022,
         "DPCTLQueue_MemsetWithEvents" => form == Form::Dpctl023,
+        name if name.starts_with("DPCTLIPCMem") => form == Form::Dpctl023,
         _ => true,
     }
 }

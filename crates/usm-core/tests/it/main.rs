@@ -45,5 +45,6 @@ mod retired;
 mod runtime;
 mod simulated;
 mod surface;
+mod sycl_processes;
 mod texts;
 mod usm;

@@ -15,7 +15,6 @@ use super::held::{self, Held};
 use super::hooks::ReleaseHooks;
 use super::lease::Lease;
 use super::live_borrows::BorrowCount;
-use super::shared::Opened;
 use super::slab_facts::{SlabFacts, SlotKey};
 use crate::snapshot::{self, Facts, Holder, Moment, Registration, TagId, Timestamp};
 use crate::tracker::{HOOKED, OperationList, PUBLISHED, RELEASED, SUBMITTED, State};
@@ -52,6 +51,17 @@ impl fmt::Debug for Ownership {
             Self::Borrowed(_) => "Borrowed",
             Self::Leased(_) => "Leased",
         })
+    }
+}
+
+/// Memory of another process that is open in this one: the owner of borrowed blocks.
+pub(crate) struct Opened {
+    pub(crate) memory: Allocation,
+}
+
+impl fmt::Debug for Opened {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Opened").field("memory", &self.memory).finish()
     }
 }
 

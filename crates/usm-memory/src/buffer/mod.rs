@@ -33,8 +33,8 @@ use std::sync::Arc;
 
 use usm_core::{Allocation, Context, Device, Event, Queue, UsmKind};
 
-pub(crate) use self::block::Block;
 pub use self::block::Ownership;
+pub(crate) use self::block::{Block, Opened};
 pub(crate) use self::block_ref::BlockRef;
 pub use self::borrow::pointer_info;
 pub(crate) use self::held::{held_count, set_wake, sweep};
@@ -43,7 +43,6 @@ pub(crate) use self::lease::hand_down;
 pub use self::lease::{Lease, ReturnedMemory};
 pub use self::live_borrows::live_borrows;
 use self::parts::Part;
-pub(crate) use self::shared::Opened;
 pub(crate) use self::slab_facts::{FREE_TO_CACHE, Owner, SlotKey};
 pub(crate) use self::slot::FreeSlot;
 pub(crate) use self::table::BlockTable;

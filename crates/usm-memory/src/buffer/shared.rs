@@ -1,26 +1,14 @@
 //! What other processes open for a block.
 
-use std::fmt;
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use usm_core::{Allocation, Queue, SharedMemory, SharedRange};
+use usm_core::{Queue, SharedMemory, SharedRange};
 
-use super::block::{Block, Ownership, Parts};
+use super::block::{Block, Opened, Ownership, Parts};
 use crate::tracker::SHARED;
 use crate::{Error, Result, UsmBuffer};
-
-/// Memory of another process that is open in this one: the owner of borrowed blocks.
-pub(crate) struct Opened {
-    pub(crate) memory: Allocation,
-}
-
-impl fmt::Debug for Opened {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Opened").field("memory", &self.memory).finish()
-    }
-}
 
 /// Which memory others open for a block.
 struct Extent {

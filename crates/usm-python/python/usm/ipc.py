@@ -4,8 +4,10 @@
 share arrays and memory by themselves: what a process puts into a queue, a pipe or
 the arguments of a task is the same memory in the process that gets it. What has
 no form for other processes is copied: arrays below 32 KiB on the host and on CPUs,
-unless they come from a pool that is ``shareable``; host and shared memory of CUDA;
-and memory of SYCL GPUs. So is what a process without free file descriptors sends.
+unless they come from a pool that is ``shareable``; host and shared memory of GPUs;
+and device memory of SYCL GPUs without the aspect ``ext_oneapi_ipc_memory``, which
+dpctl 0.23 has. So is what a process without free file descriptors sends. Device
+memory of SYCL GPUs needs its process until another one has opened it.
 ``set_sharing("copy")`` copies everything, which connections of ``multiprocessing``
 to other machines need. A pickle that goes elsewhere, by ``pickle.dumps``, is a copy.
 What others get is on the default queue of its device, whatever queue it was on.

@@ -12,7 +12,7 @@ use super::driver::{
     PoolProperties, STREAM_NON_BLOCKING, Stream,
 };
 use super::pinned::PinnedBlocks;
-use super::processes::Shares;
+use super::shares::Shares;
 use super::{Entered, NAME};
 use crate::backend::entry::{Entry, Loaded};
 use crate::fork::ForkOnce;

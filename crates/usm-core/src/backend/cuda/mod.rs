@@ -24,7 +24,7 @@
 //! | `driver.rs` | the functions of the driver, with their codes and structs |
 //! | `device.rs`, `context.rs`, `queue.rs`, `event.rs` | GPUs with their primary contexts, sets of them, streams, events |
 //! | `memory.rs`, `pinned.rs` | memory of each kind; pinned blocks that are kept |
-//! | `processes.rs` | memory of several processes |
+//! | `processes.rs`, `shares.rs` | memory of several processes; its tables |
 //! | `submit.rs`, `fill.rs` | copies and barriers; fills, some of them by a kernel |
 //! | `kernel.rs`, `ptx.rs` | kernels and their launches; parameters of kernels for old drivers |
 //! | `capture.rs` | streams that are captured into graphs |
@@ -40,9 +40,10 @@ mod fill;
 mod kernel;
 mod memory;
 mod pinned;
-pub(crate) mod processes;
+mod processes;
 mod ptx;
 mod queue;
+mod shares;
 mod submit;
 
 use std::any::Any;

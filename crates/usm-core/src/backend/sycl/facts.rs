@@ -97,6 +97,18 @@ pub(super) unsafe fn is_in_process(api: &Api, device: DPCTLSyclDeviceRef) -> boo
         && asked.guarded(api.DPCTLDevice_GetBackend) == DPCTLSyclBackendType::OPENCL
 }
 
+/// Whether other processes can open device USM of the device.
+///
+/// # Safety
+/// 1. `device` is live.
+pub(super) unsafe fn has_ipc_memory(api: &Api, device: DPCTLSyclDeviceRef) -> bool {
+    let aspect = DPCTLSyclAspectType::EXT_ONEAPI_IPC_MEMORY;
+    api.form().has_aspect_number(aspect) && {
+        // SAFETY: the caller's promise 1.
+        unsafe { (api.DPCTLDevice_HasAspect)(device, aspect) }
+    }
+}
+
 /// Whether the device's driver reports all facts about the sub-groups of a kernel.
 ///
 /// The C interface throws, and so ends the process, if a driver refuses a request. No other fact says which requests a driver

@@ -10,7 +10,7 @@
 //! | `idle_queues.rs` | queues without work, which are used again, or deleted late |
 //! | `one_waits.rs`, `one_frees.rs` | calls that drivers do not stand in several threads |
 //! | `peer.rs` | access of devices to the memory of each other |
-//! | `processes.rs` | memory of several processes: pages of CPUs |
+//! | `processes.rs` | memory of several processes: pages of CPUs, device memory of others |
 
 pub(crate) mod async_errors;
 mod context;
@@ -44,6 +44,7 @@ use sycl_sys::{
 use self::external_types::ExternalTypes;
 use self::idle_queues::{IdleQueues, Likeness};
 use self::one_frees::OneFrees;
+use self::processes::ContextLeases;
 use super::entry::{Entry, Loaded};
 use super::{
     Backend, BackendId, Composites, DeviceInfo, DeviceType, EventStatus, ExternalObject, Partition,
@@ -69,6 +70,7 @@ pub struct SyclBackend {
     ///
     /// Invariant S2: live handles of our own, deleted when they leave the list.
     peers: Mutex<Vec<[RawDevice; 2]>>,
+    leases: Mutex<ContextLeases>,
     frees: OneFrees,
     idle_queues: IdleQueues,
     /// Leaves device USM to queues, even where host code reaches it.
@@ -83,9 +85,15 @@ impl SyclBackend {
     #[must_use]
     pub fn new(api: Api) -> Self {
         let strict_device = env::var_os(STRICT_DEVICE).is_some_and(|value| value == "1");
-        let (types, peers) = (OnceLock::new(), Mutex::default());
-        let (frees, idle_queues) = (OneFrees::new(), IdleQueues::new());
-        Self { runtime: Entry::new(api, Loaded::Table), types, peers, frees, idle_queues, strict_device }
+        Self {
+            runtime: Entry::new(api, Loaded::Table),
+            types: OnceLock::new(),
+            peers: Mutex::default(),
+            leases: Mutex::default(),
+            frees: OneFrees::new(),
+            idle_queues: IdleQueues::new(),
+            strict_device,
+        }
     }
 
     /// Version of the DPC++ compiler that the library was built with; empty if the library does not report it.
@@ -420,6 +428,10 @@ unsafe impl Backend for SyclBackend {
 
     unsafe fn free(&self, raw: RawContext, block: NonNull<u8>) {
         let Ok(api) = self.runtime.enter() else { return };
+        // SAFETY: the context is live, and nobody uses the block any more (promises 1 and 2).
+        if unsafe { self.close_on_device(&api, raw, block) } {
+            return;
+        }
         // SAFETY: a live block, which nobody uses any more (promises 1 and 2).
         if !unsafe { pages::unshare(block.as_ptr()) } {
             // The runtime would give pages out again that stay shared.
@@ -439,7 +451,10 @@ unsafe impl Backend for SyclBackend {
         range: SharedRange,
     ) -> Result<SharedMemory> {
         // SAFETY: the queue is live (promise 1).
-        unsafe { self.check_pages(raw) }?;
+        if !unsafe { Self::has_pages(&*self.runtime.enter()?, raw) } {
+            // SAFETY: the caller's promise 1.
+            return unsafe { self.share_on_device(raw, kind, start, len_bytes) };
+        }
         let pages_bytes = pages::len_of(range, len_bytes)?;
         // SAFETY: nothing else is in the pages, and nobody writes to them (promises 1 and 2): `allocate` asks for whole ones.
         let file = unsafe { pages::share(start.as_ptr(), pages_bytes) }?;
@@ -452,9 +467,15 @@ unsafe impl Backend for SyclBackend {
         memory: &SharedMemory,
         can_write: bool,
     ) -> Result<NonNull<u8>> {
+        if !memory.data.is_empty() {
+            // SAFETY: the queue is live (promise 1).
+            return unsafe { self.open_on_device(raw, memory) };
+        }
         let file = pages::file_of(memory)?;
         // SAFETY: the queue is live (promise 1).
-        unsafe { self.check_pages(raw) }?;
+        if !unsafe { Self::has_pages(&*self.runtime.enter()?, raw) } {
+            return Self::not_of_device();
+        }
         let (len_bytes, align_bytes) = pages::in_pages(memory.len_bytes.max(pages::FEWEST_BYTES), 0);
         // SAFETY: the queue is live (promise 1), and the length is not 0.
         let block = unsafe { self.allocate(raw, memory.kind, len_bytes, align_bytes) };
@@ -464,26 +485,27 @@ unsafe impl Backend for SyclBackend {
         let mapped = unsafe { pages::map(block.as_ptr(), len_bytes, file, can_write) };
         if let Err(error) = mapped {
             // SAFETY: the queue is live (promise 1).
-            if let Ok((context, device, _)) = unsafe { self.queue_parts(raw) } {
+            if let Ok(parts) = unsafe { self.parts(raw) } {
                 // SAFETY: promises 1 and 2 of `free`: the block is of this context, and nobody has it.
-                unsafe { self.free(context, block) };
-                // SAFETY: our own handle (S1), without a later use.
-                unsafe { self.release(RawHandle::Context(context)) };
-                // SAFETY: our own handle (S1), without a later use.
-                unsafe { self.release(RawHandle::Device(device)) };
+                unsafe { self.free(parts.context, block) };
             }
             return Err(error);
         }
         Ok(block)
     }
 
-    unsafe fn unshare(&self, _: RawQueue, start: NonNull<u8>) -> bool {
+    unsafe fn unshare(&self, raw: RawQueue, start: NonNull<u8>) -> bool {
+        // SAFETY: the queue is live (promise 1).
+        if !unsafe { self.unshare_on_device(raw, start) } {
+            return false;
+        }
         // SAFETY: pages that nobody uses (promises 1 and 2).
         unsafe { pages::unshare(start.as_ptr()) }
     }
 
-    unsafe fn is_open_elsewhere(&self, _: RawQueue, start: NonNull<u8>) -> bool {
-        pages::is_held_elsewhere(start.addr().get())
+    unsafe fn is_open_elsewhere(&self, raw: RawQueue, start: NonNull<u8>) -> bool {
+        // SAFETY: the queue is live (promise 1).
+        pages::is_held_elsewhere(start.addr().get()) || unsafe { self.is_leased(raw, start) }
     }
 
     unsafe fn pointer_info(&self, raw: RawContext, address: usize) -> Option<PointerInfo> {
