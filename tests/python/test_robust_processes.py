@@ -350,7 +350,7 @@ def test_what_is_left_of_a_process_is_not_what_others_have_opened():
             return connection
 
         arrays = [ut.zeros(20000, usm_type="shared", device="host") for _ in range(2)]
-        first, second = [asked(usm.ipc._bytes_for_one(array)) for array in arrays]
+        first, second = [asked(usm.ipc._bytes_for_one(array, False)) for array in arrays]
         assert usm.ipc.pending() == 2
         threading.Timer(0.1, first.sendall, [b"!"]).start()
         # The second reader says nothing: it may have died before it opened the memory.

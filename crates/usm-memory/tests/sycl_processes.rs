@@ -60,7 +60,11 @@ impl Memory {
                 known.1 = Some(handle);
                 to_text(&bytes)
             }
-            ["share_once", name] => to_text(&processes::bytes_for_one(&self.0[name].0).unwrap()),
+            ["share_and_end", name] => match processes::bytes_for_one(&self.0[name].0, true) {
+                Ok(_) => "shared".to_owned(),
+                Err(error) => error.to_string(),
+            },
+            ["share_once", name] => to_text(&processes::bytes_for_one(&self.0[name].0, false).unwrap()),
             ["open", name, bytes] => match processes::open(&from_text(bytes), None) {
                 Ok(buffer) => {
                     self.0.insert(name.to_owned(), (buffer, None));
@@ -271,6 +275,7 @@ fn memory_goes_on_to_a_third_process(root: &Path, here: &mut Memory) {
 fn memory_goes_with_its_process_before_anybody_has_opened_it(root: &Path, here: &mut Memory) {
     let mut maker = Other::new(root);
     maker.ask("make a 50000 7");
+    assert!(maker.ask("share_and_end a").contains("it goes with this process"));
     let [first, second] = [(); 2].map(|()| maker.ask("share_once a"));
     assert_eq!(here.obey(&format!("open a {first}")), "open");
     maker.end();

@@ -101,14 +101,21 @@ pub(crate) fn export(py: Python<'_>, obj: &Bound<'_, PyAny>) -> PyResult<IpcHand
     Ok(IpcHandle(offered))
 }
 
-/// _bytes_for_one(obj)
+/// _bytes_for_one(obj, may_end)
 ///
-/// The bytes of a handle that one process opens, once, and that keep the memory until then.
+/// The bytes of a handle that one process opens, once, and that keep the memory until then. With `may_end`, memory that goes with this
+/// process is refused.
 #[pyfunction(name = "_bytes_for_one")]
-pub(crate) fn bytes_for_one<'py>(py: Python<'py>, obj: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+pub(crate) fn bytes_for_one<'py>(
+    py: Python<'py>,
+    obj: &Bound<'py, PyAny>,
+    may_end: bool,
+) -> PyResult<Bound<'py, PyBytes>> {
     let bytes = match exported(obj)? {
-        Subject::Array(array) => py.detach(|| array.bytes_for_one()).or_raise()?,
-        Subject::Memory(buffer) => py.detach(|| processes::bytes_for_one(&buffer)).or_raise()?.to_vec(),
+        Subject::Array(array) => py.detach(|| array.bytes_for_one(may_end)).or_raise()?,
+        Subject::Memory(buffer) => {
+            py.detach(|| processes::bytes_for_one(&buffer, may_end)).or_raise()?.to_vec()
+        }
     };
     Ok(PyBytes::new(py, &bytes))
 }

@@ -48,8 +48,8 @@ impl UsmArray {
     ///
     /// # Errors
     /// As [`ArrayHandle::new`].
-    pub fn bytes_for_one(&self) -> Result<Vec<u8>> {
-        Ok([&processes::bytes_for_one(self.buffer())?[..], &describe(self)].concat())
+    pub fn bytes_for_one(&self, may_end: bool) -> Result<Vec<u8>> {
+        Ok([&processes::bytes_for_one(self.buffer(), may_end)?[..], &describe(self)].concat())
     }
 
     /// The array of a handle, on `queue` or the default queue of its device: in the process of the handle over its own memory, elsewhere

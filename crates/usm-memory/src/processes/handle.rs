@@ -42,7 +42,7 @@ impl Handle {
     /// # Errors
     /// Those of [`UsmBuffer::share`]; [`Error::Server`](crate::Error::Server) when the process cannot be asked.
     pub fn new(buffer: &UsmBuffer) -> Result<Self> {
-        Ok(Self { reference: server::offer(buffer, false)? })
+        Ok(Self { reference: server::offer(buffer)? })
     }
 
     /// The bytes.
@@ -61,10 +61,13 @@ impl Drop for Handle {
 /// The bytes of a handle that can be opened once, and that nobody needs to keep: for a message that one process reads. The memory stays until
 /// then; memory of a message that nobody reads stays until [`release_handles`] or the end of this process.
 ///
+/// `may_end` says that this process may end before the message is read. Memory that would be gone then is refused: that of GPUs of SYCL,
+/// and that of other libraries on GPUs.
+///
 /// # Errors
 /// As [`Handle::new`].
-pub fn bytes_for_one(buffer: &UsmBuffer) -> Result<[u8; LEN_BYTES]> {
-    Ok(server::offer(buffer, true)?.to_bytes())
+pub fn bytes_for_one(buffer: &UsmBuffer, may_end: bool) -> Result<[u8; LEN_BYTES]> {
+    Ok(server::offer_once(buffer, may_end)?.to_bytes())
 }
 
 /// The memory of a handle: in the process of the handle its own buffer, elsewhere a buffer of the same bytes, on `queue`, or on the default

@@ -129,8 +129,21 @@ pub(super) fn is_of_this_user(stream: &UnixStream) -> io::Result<bool> {
 }
 
 /// Offers the memory of a buffer to other processes.
-pub(super) fn offer(buffer: &UsmBuffer, is_once: bool) -> Result<Reference> {
+pub(super) fn offer(buffer: &UsmBuffer) -> Result<Reference> {
+    add(buffer, buffer.share()?, false)
+}
+
+/// Offers the memory of a buffer to one other process, which may ask after the end of this one if `may_end`.
+pub(super) fn offer_once(buffer: &UsmBuffer, may_end: bool) -> Result<Reference> {
     let shared = buffer.share()?;
+    if may_end && !shared.memory.is_kept_by_files {
+        let reason = "it goes with this process, which may end before another one opens it; a copy works";
+        return Err(usm_core::Error::NotShareable { reason: reason.to_owned() }.into());
+    }
+    add(buffer, shared, true)
+}
+
+fn add(buffer: &UsmBuffer, shared: SharedBuffer, is_once: bool) -> Result<Reference> {
     let token = random::<TOKEN_BYTES>()?;
     let server = server()?;
     lock(&server.offers).insert(token, Offer { buffer: Some(buffer.clone()), shared, is_once });

@@ -161,7 +161,8 @@ fn another_process_opens_a_handle() {
     for kind in UsmKind::ALL {
         let buffer = UsmBuffer::allocate(&queue, kind, 5 << 20).unwrap();
         buffer.fill(&[1]).unwrap();
-        let (handle, once) = (Handle::new(&buffer).unwrap(), processes::bytes_for_one(&buffer).unwrap());
+        let (handle, once) =
+            (Handle::new(&buffer).unwrap(), processes::bytes_for_one(&buffer, true).unwrap());
         let pending = processes::pending_handles();
         let child = || {
             let opened = processes::open(&handle.bytes(), None).unwrap();
@@ -188,12 +189,12 @@ fn another_process_opens_a_handle() {
 fn a_handle_of_a_lost_message_is_withdrawn() {
     let buffer = UsmBuffer::allocate(&host_queue(), UsmKind::Shared, 1 << 20).unwrap();
     let pending = processes::pending_handles();
-    let once = processes::bytes_for_one(&buffer).unwrap();
+    let once = processes::bytes_for_one(&buffer, true).unwrap();
     assert!(processes::withdraw(&once).unwrap());
     assert!(!processes::withdraw(&once).unwrap(), "it keeps nothing any more");
     assert_eq!(processes::pending_handles(), pending);
     one(&|| matches!(processes::open(&once, None), Err(Error::StaleHandle { .. }))).unwrap();
-    let opened = processes::bytes_for_one(&buffer).unwrap();
+    let opened = processes::bytes_for_one(&buffer, true).unwrap();
     one(&|| processes::open(&opened, None).is_ok()).unwrap();
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
     while processes::pending_handles() > pending && std::time::Instant::now() < deadline {

@@ -6,8 +6,9 @@ the arguments of a task is the same memory in the process that gets it. What has
 no form for other processes is copied: arrays below 32 KiB on the host and on CPUs,
 unless they come from a pool that is ``shareable``; host and shared memory of GPUs;
 and device memory of SYCL GPUs without the aspect ``ext_oneapi_ipc_memory``, which
-dpctl 0.23 has. So is what a process without free file descriptors sends. Device
-memory of SYCL GPUs needs its process until another one has opened it.
+dpctl 0.23 has. So is what a process without free file descriptors sends. Workers
+also send copies of memory that goes with them before another process has opened
+it: device memory of SYCL GPUs, and memory of other libraries on CUDA GPUs.
 ``set_sharing("copy")`` copies everything, which connections of ``multiprocessing``
 to other machines need. A pickle that goes elsewhere, by ``pickle.dumps``, is a copy.
 What others get is on the default queue of its device, whatever queue it was on.
@@ -61,10 +62,16 @@ def get_sharing() -> _Sharing:
     return _sharing
 
 
+def _may_end() -> bool:
+    """Whether others may read a message of this process after its end: a worker puts an array into a queue, and ends."""
+    module: Any = sys.modules.get("multiprocessing.process")
+    return module is not None and module.parent_process() is not None
+
+
 def _reduce(obj: Any) -> Any:
     if _sharing == "share":
         try:
-            return open, (_bytes_for_one(obj),)
+            return open, (_bytes_for_one(obj, _may_end()),)
         except (ValueError, BufferError, UsmError):
             # It has no form for other processes, or somebody writes to it, or the system has no more files.
             pass

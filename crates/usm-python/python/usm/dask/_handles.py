@@ -101,7 +101,7 @@ def for_peer(array: usm_ndarray, context: Any) -> bytes | None:
     readonly = array[...]
     readonly.flags.writable = False
     try:
-        handle = _bytes_for_one(readonly)
+        handle = _bytes_for_one(readonly, False)
     except (BufferError, UsmError, ValueError):
         # It has no form for other processes, somebody writes to it, or this process has no free file descriptors.
         return None
