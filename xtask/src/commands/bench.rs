@@ -10,7 +10,7 @@ use super::device::{self, Kind};
 use super::test::python::CUDA;
 use super::test::rust::{DRIVER, STAND_IN};
 use crate::project::{Project, absolute, openly, quietly};
-use crate::python::{COMPARED, CUDA_PEERS, ML_DTYPES, NUMPY, REPORT, SYCL, Venv};
+use crate::python::{COMPARED, CUDA_PEERS, DASK, ML_DTYPES, NUMPY, REPORT, SYCL, Venv};
 use crate::report::say;
 use crate::wheel;
 
@@ -130,7 +130,7 @@ fn python(project: &Project, options: &Options) -> Result<PathBuf> {
     if let Some(python) = &options.installed {
         return Ok(python.clone());
     }
-    let venv = Venv::with(project, "venv", &[SYCL, COMPARED])?;
+    let venv = Venv::with(project, "venv", &[SYCL, DASK, COMPARED])?;
     install(project, &venv)?;
     Ok(venv.executable)
 }

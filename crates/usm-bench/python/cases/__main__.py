@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import alone
 import arrays
 import calls
+import cluster
 import compute
 import device_calls
 import device_compute
@@ -28,7 +29,13 @@ from yardstick import beside
 
 # Cases on device memory through queues run in a process of their own, which has USM_STRICT_DEVICE=1.
 # Cases that depend on who knows a queue run in a process that never imports dpctl.
-SIDES = {"python": [memory, calls, arrays, elements, compute, process, processes], "queues": [queues], "alone": [alone]}
+# Cases with a cluster of workers run in a process of their own, which ends with its workers.
+SIDES = {
+    "python": [memory, calls, arrays, elements, compute, process, processes],
+    "queues": [queues],
+    "alone": [alone],
+    "cluster": [cluster],
+}
 # Cases on a CUDA device; with small operands for a smoke run.
 DEVICE = {"cuda": False, "cuda-smoke": True}
 
@@ -102,6 +109,7 @@ def main(side: str) -> None:
                 answer({"restart": side in DEVICE and not left_usable()})
             case _:
                 answer({"error": f"no such request now: {line.rstrip()}"})
+    cluster.close()
 
 
 if __name__ == "__main__":

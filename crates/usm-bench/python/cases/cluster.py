@@ -1,6 +1,7 @@
-"""Dask over several processes of one machine: the same graphs over chunks of this package and of NumPy.
+"""Dask over several processes of one machine: the same programs over chunks of this package and of NumPy.
 
-Both have the workers of one cluster. Chunks are in shared memory of the host, where NumPy computes both.
+Both have the workers of one cluster, and each the settings that its users have: those of dask for NumPy's chunks, those
+of `usm.dask.LocalCluster` for ours. Chunks are in shared memory of the host, where NumPy computes both.
 """
 
 import contextlib
@@ -24,13 +25,11 @@ class Cluster:
     @classmethod
     def get(cls) -> Any:
         if cls.client is None:
-            import dask
             import distributed
 
-            dask.config.set({"array.rechunk.method": "tasks", "distributed.worker.memory.target": False})
-            cluster = distributed.LocalCluster(
-                n_workers=WORKERS, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=0
-            )
+            import usm.dask
+
+            cluster = usm.dask.LocalCluster(["host:cpu:0"] * WORKERS, dashboard_address=None)
             cls.client = distributed.Client(cluster)
             # Both modules are imported, and the first connections are there.
             for chunks in SIDES.values():
@@ -50,6 +49,8 @@ def of_numpy(block: Any) -> Any:
 
 
 SIDES: dict[str, Callable[[Any], Any]] = {"usm": of_usm, "NumPy": of_numpy}
+#: What dask plans rechunks by.
+SETTINGS: dict[str, dict[str, Any]] = {"usm": {}, "NumPy": {"array.rechunk.threshold": 4}}
 
 
 def placed(chunks: Callable[[Any], Any], side: int) -> Any:
@@ -70,6 +71,12 @@ def finished(x: Any) -> Any:
     x = x.persist()
     wait(x)
     return x
+
+
+def settings(name: str) -> Any:
+    import dask
+
+    return dask.config.set(SETTINGS[name])
 
 
 def columns(x: Any) -> Any:
@@ -96,8 +103,9 @@ def computed(side: int, name: str, graph: Callable[[Any], Any]) -> Contender:
         x = placed(SIDES[name], side)
 
         def run(_count: int) -> float:
-            start = time.perf_counter_ns()
-            result = finished(graph(x))
+            with settings(name):
+                start = time.perf_counter_ns()
+                result = finished(graph(x))
             taken = time.perf_counter_ns() - start
             del result
             return taken
@@ -140,7 +148,8 @@ def sent(side: int, name: str) -> Contender:
 
         def run(_count: int) -> float:
             before = loopback_bytes()
-            result = finished(columns(x))
+            with settings(name):
+                result = finished(columns(x))
             moved = loopback_bytes() - before
             del result
             return moved

@@ -56,7 +56,7 @@ def workers(options: argparse.Namespace) -> list[Worker]:
     # A GPU of this machine is no default device of these cases.
     here = os.environ | {"USM_CUDA": "0"}
     strict = here | {"USM_STRICT_DEVICE": "1"}
-    sides = {"python": here, "alone": here, "queues": strict}
+    sides = {"python": here, "alone": here, "queues": strict, "cluster": here}
     made = [Worker([python, "-B", str(CASES), side], environment) for side, environment in sides.items()]
     return [*made, Worker([rust], here | {"VIRTUAL_ENV": prefix})]
 

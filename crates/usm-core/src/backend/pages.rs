@@ -94,7 +94,7 @@ pub(crate) fn in_pages(len_bytes: usize, align_bytes: usize) -> (usize, usize) {
 /// Bytes of the pages of memory that is shared.
 pub(super) fn len_of(range: SharedRange, len_bytes: usize) -> Result<usize> {
     match range {
-        SharedRange::Block => Ok(in_pages(len_bytes, 0).0),
+        SharedRange::Block | SharedRange::NewBlock => Ok(in_pages(len_bytes, 0).0),
         SharedRange::Part => Ok(len_bytes),
         SharedRange::External => Err(not_ours()),
     }
@@ -105,7 +105,7 @@ pub(super) fn len_of(range: SharedRange, len_bytes: usize) -> Result<usize> {
 /// # Safety
 /// 1. The pages from `start` on are mapped, readable, writable, and belong to one live block alone, until [`unshare`].
 /// 2. Nobody writes to them during the call.
-pub(crate) unsafe fn share(start: *mut u8, len_bytes: usize) -> Result<Arc<OwnedFd>> {
+pub(crate) unsafe fn share(start: *mut u8, len_bytes: usize, range: SharedRange) -> Result<Arc<OwnedFd>> {
     let is_whole = len_bytes >= FEWEST_BYTES && len_bytes.is_multiple_of(page_bytes());
     if cfg!(miri) || !is_whole || !start.addr().is_multiple_of(page_bytes()) {
         let reason =
@@ -126,8 +126,10 @@ pub(crate) unsafe fn share(start: *mut u8, len_bytes: usize) -> Result<Arc<Owned
     if new == libc::MAP_FAILED {
         return Err(error("mmap"));
     }
-    // SAFETY: P2: new pages, and those of the caller (1, 2).
-    unsafe { copy_bytes(new.cast(), start, len_bytes) };
+    if range != SharedRange::NewBlock {
+        // SAFETY: P2: new pages, and those of the caller (1, 2).
+        unsafe { copy_bytes(new.cast(), start, len_bytes) };
+    }
     let pages = SharedPages { len_bytes, file: Arc::clone(&file), is_external: false };
     // SAFETY: PG2: the new pages take the place of the caller's, with the same content (1, 2).
     insert(start, pages, || unsafe { replace(start, new.cast(), len_bytes) })?;

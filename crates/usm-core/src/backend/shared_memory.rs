@@ -10,6 +10,8 @@ use crate::UsmKind;
 pub enum SharedRange {
     /// A block of the backend.
     Block,
+    /// A block of the backend whose content is lost with the first share.
+    NewBlock,
     /// A part of a block of the backend. Where memory is shared by pages, nothing else is in the pages of the part.
     Part,
     /// Memory of another library, or a part of it.

@@ -78,12 +78,31 @@ impl Block {
     /// # Safety
     /// 1. Nobody writes to the memory of the block during the call.
     pub(crate) unsafe fn share(&self) -> Result<(SharedMemory, usize)> {
-        let Extent { start, len_bytes, range } = self.extent();
+        let extent = self.extent();
+        let start = extent.start;
+        // SAFETY: the caller's promise 1.
+        let memory = unsafe { self.share_extent(extent) }?;
+        Ok((memory, self.start().addr().get() - start.addr().get()))
+    }
+
+    /// Prepares a new allocation for [`share`](Self::share), which copies nothing then. The content is lost.
+    ///
+    /// # Safety
+    /// 1. Nobody but the caller has the block, which is an allocation.
+    pub(crate) unsafe fn share_new(&self) -> Result<()> {
+        let extent = Extent { range: SharedRange::NewBlock, ..self.extent() };
+        // SAFETY: the caller's promise 1.
+        unsafe { self.share_extent(extent) }.map(drop)
+    }
+
+    /// # Safety
+    /// 1. Nobody writes to the memory of the block during the call.
+    unsafe fn share_extent(&self, Extent { start, len_bytes, range }: Extent) -> Result<SharedMemory> {
         // SAFETY: B4 or K2: live memory of this kind and context, which nobody writes to (1). A slab that is shared as a whole has a file from
         // the start, so that nothing happens to its other slots.
         let memory = unsafe { self.queue().share(self.kind(), start, len_bytes, range) }?;
         self.mark_shared();
-        Ok((memory, self.start().addr().get() - start.addr().get()))
+        Ok(memory)
     }
 
     fn mark_shared(&self) {

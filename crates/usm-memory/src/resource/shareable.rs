@@ -35,7 +35,8 @@ impl MemoryResource for ShareableResource {
             len => len.max(FEWEST_BYTES),
         };
         let buffer = DirectResource.allocate(AllocationRequest { len_bytes, ..request })?;
-        buffer.share()?;
+        // SAFETY: promise 1 of `share_new`: a new allocation.
+        unsafe { buffer.block().share_new() }?;
         match request.len_bytes {
             len if len == len_bytes => Ok(buffer),
             len => UsmBuffer::lease(buffer.sub_buffer(0, len)?, request.queue, drop),

@@ -63,7 +63,7 @@ def get_sharing() -> _Sharing:
 
 
 def _may_end() -> bool:
-    """Whether others may read a message of this process after its end: a worker puts an array into a queue, and ends."""
+    """Whether others may read a message of this process after its end: a worker puts it into a queue, and ends."""
     module: Any = sys.modules.get("multiprocessing.process")
     return module is not None and module.parent_process() is not None
 

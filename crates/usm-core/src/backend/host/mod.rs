@@ -521,7 +521,7 @@ unsafe impl Backend for HostBackend {
         })?;
         // Without the lock, since the pages may be many.
         // SAFETY: the pages belong to the bytes alone, and nobody writes to them (promises 1 and 2, B1).
-        let file = unsafe { pages::share(pages.as_ptr(), pages_bytes) }?;
+        let file = unsafe { pages::share(pages.as_ptr(), pages_bytes, range) }?;
         Ok(SharedMemory::new(kind, address, len_bytes, Vec::new(), vec![file]))
     }
 

@@ -457,7 +457,7 @@ unsafe impl Backend for SyclBackend {
         }
         let pages_bytes = pages::len_of(range, len_bytes)?;
         // SAFETY: nothing else is in the pages, and nobody writes to them (promises 1 and 2): `allocate` asks for whole ones.
-        let file = unsafe { pages::share(start.as_ptr(), pages_bytes) }?;
+        let file = unsafe { pages::share(start.as_ptr(), pages_bytes, range) }?;
         Ok(SharedMemory::new(kind, start.addr().get(), len_bytes, Vec::new(), vec![file]))
     }
 

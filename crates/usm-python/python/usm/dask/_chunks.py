@@ -25,7 +25,7 @@ def register(dask_array: ModuleType) -> None:
     chunk_types.register_chunk_type(usm_ndarray)
     backends: Any = import_module("dask.array.backends")
     found = {
-        "concatenate": ut.concat,
+        "concatenate": _concatenate,
         "divide": _divide,
         "empty": _empty,
         "nannumel": backends._nannumel,
@@ -37,6 +37,14 @@ def register(dask_array: ModuleType) -> None:
     for name, function in found.items():
         getattr(backends, f"{name}_lookup").register(usm_ndarray, function)
     backends.to_numpy_dispatch.register(usm_ndarray, _to_numpy)
+
+
+def _concatenate(arrays: Any, axis: int = 0) -> usm_ndarray:
+    """One array alone is the result: dask joins blocks axis by axis, and writes to none of them."""
+    if len(arrays) == 1 and isinstance(arrays[0], usm_ndarray):
+        return arrays[0]
+    joined: usm_ndarray = ut.concat(arrays, axis=axis)
+    return joined
 
 
 def _divide(a: Any, b: Any, dtype: Any = None) -> Any:

@@ -24,6 +24,8 @@ _memory: Any = import_module("distributed.worker_memory")
 _Cluster: Any = _distributed.LocalCluster
 _Nanny: Any = _distributed.Nanny
 
+#: A rechunk makes up to so many times as many pieces as there are chunks, before and after it, in one round.
+_RECHUNK_THRESHOLD = 32
 #: The part of the memory of a device that its worker fills with results.
 _DEVICE_FRACTION = 0.8
 
@@ -80,8 +82,9 @@ class LocalCluster(_Cluster):  # type: ignore[misc]
                     "worker process; distributed.LocalCluster takes it"
                 )
         chosen = _chosen(devices)
-        # The other method, which dask takes for many chunks, reads them as host memory.
-        _config.update_defaults({"array": {"rechunk": {"method": "tasks"}}})
+        # The other method, which dask takes for many chunks, reads them as host memory. Pieces are views, which cost a
+        # handle and no copy: more of them are cheaper than a second round with copies of all elements.
+        _config.update_defaults({"array": {"rechunk": {"method": "tasks", "threshold": _RECHUNK_THRESHOLD}}})
         super().__init__(
             n_workers=len(chosen),
             threads_per_worker=threads_per_worker,

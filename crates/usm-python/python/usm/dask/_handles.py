@@ -21,7 +21,7 @@ from time import monotonic, sleep
 
 import usm.tensor as ut
 
-from .._usm import UsmError, _bytes_for_one, _withdraw
+from .._usm import UsmError, _bytes_for_one, _withdraw, current_pool, get_devices, use_pool
 from ..ipc import get_sharing, open
 
 TYPE_CHECKING = False
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
+    from ..memory import MemoryPool
     from ..tensor import usm_ndarray
 
 __all__ = ["for_peer", "opened", "place", "register"]
@@ -43,6 +44,8 @@ _offered: dict[bytes, float] = {}
 _lock = threading.Lock()
 _has_failed = False
 _place: str | None = None
+#: Pools of memory that others can open, from the first handle on.
+_pools: list[MemoryPool] | None = None
 
 
 def register(tcp: ModuleType) -> None:
@@ -97,6 +100,7 @@ def for_peer(array: usm_ndarray, context: Any) -> bytes | None:
     name = context.get("recipient", {}).get(_KEY)
     if not name or not _is_worker() or name != _machine():
         return None
+    _share_new_memory()
     # The other worker gets no right to write to the memory.
     readonly = array[...]
     readonly.flags.writable = False
@@ -110,6 +114,26 @@ def for_peer(array: usm_ndarray, context: Any) -> bytes | None:
         if len(_offered) == 1:
             threading.Thread(target=_withdraw_late, name="usm-handles", daemon=True).start()
     return handle
+
+
+def _share_new_memory() -> None:
+    """Let new memory of the host and of CPUs be memory that others can open, so that handles of results copy nothing.
+    Pools that the program chose stay."""
+    global _pools
+    if _pools is not None:
+        return
+    with _lock:
+        if _pools is None:
+            cpus = [device for device in get_devices() if device.is_cpu and current_pool(device) is None]
+            _pools = [use_pool(device, shareable=True, max_retained_bytes=_retained()) for device in cpus]
+
+
+def _retained() -> int | None:
+    """Bytes of freed memory that a pool keeps for the next results: an eighth of the memory of the worker."""
+    module: Any = sys.modules.get("distributed.worker")
+    managers = [worker.memory_manager for worker in module.Worker._instances]
+    limits = [manager.memory_limit for manager in managers if manager.memory_limit]
+    return min(limits) // 8 if limits else None
 
 
 def _withdraw_late() -> None:
