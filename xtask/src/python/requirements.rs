@@ -28,7 +28,7 @@ pub(crate) const PEERS: &[&str] = &[
 pub(crate) const COMPARED: &[&str] = &["dpnp>=0.20"];
 
 /// The peers whose packages are large: the one of PyTorch brings CUDA along, several gigabytes.
-pub(crate) const HEAVY_PEERS: &[&str] = &["torch>=2.9"];
+pub(crate) const HEAVY_PEERS: &[&str] = &["torch>=2.9", "ray>=2.50"];
 
 /// What CuPy and PyTorch compute through.
 pub(crate) const ARRAY_API_COMPAT: &str = "array-api-compat>=1.12";
