@@ -1,8 +1,9 @@
 //! Memory that this process has freed, and that waits until other processes have closed it.
 
 use std::mem;
+use std::sync::{Mutex, PoisonError};
 
-use usm_core::fork::{ForkMutex, ForkOnce};
+use usm_core::fork::{ForkMutex, ForkOnce, PerProcess};
 
 /// Memory that nobody of this process uses any more.
 pub(super) trait Held: Send {
@@ -15,6 +16,8 @@ pub(super) trait Held: Send {
 
 struct All {
     waiting: Vec<Box<dyn Held>>,
+    /// So many more are looked at now.
+    looked_at: usize,
     /// So many wait before a release looks at all of them again: twice as many as waited after the last look.
     next_look: usize,
 }
@@ -22,7 +25,7 @@ struct All {
 /// Called when memory waits and none did before, by whoever [sweeps](sweep) from time to time.
 static WAKE: ForkOnce<fn()> = ForkOnce::new();
 
-static ALL: ForkMutex<All> = ForkMutex::new(All { waiting: Vec::new(), next_look: 0 });
+static ALL: ForkMutex<All> = ForkMutex::new(All { waiting: Vec::new(), looked_at: 0, next_look: 0 });
 
 /// Gives memory another use, now or when other processes have closed it.
 pub(super) fn release(held: impl Held + 'static) {
@@ -48,24 +51,38 @@ pub(crate) fn set_wake(wake: fn()) {
     _ = WAKE.set(wake);
 }
 
+/// Held by the thread that looks. Who comes next looks again.
+static LOOKING: PerProcess<Mutex<()>> = PerProcess::new(Mutex::new(()));
+
 /// Gives memory another use that other processes have closed meanwhile. Returns whether there was any.
 pub(crate) fn sweep() -> bool {
-    // Backends are asked without the lock.
-    let mut waiting = mem::take(&mut ALL.lock().waiting);
-    if waiting.is_empty() {
-        return false;
-    }
-    let gone: Vec<_> = waiting.extract_if(.., |held| held.may_go()).collect();
-    let mut all = ALL.lock();
-    all.waiting.append(&mut waiting);
-    all.next_look = 2 * all.waiting.len();
-    drop(all);
+    let gone = take_gone();
     let has_some = !gone.is_empty();
     gone.into_iter().for_each(Held::go);
     has_some
 }
 
+fn take_gone() -> Vec<Box<dyn Held>> {
+    if held_count() == 0 {
+        return Vec::new();
+    }
+    let _alone = LOOKING.get().lock().unwrap_or_else(PoisonError::into_inner);
+    // Backends are asked without the lock of the list.
+    let mut waiting = {
+        let mut all = ALL.lock();
+        all.looked_at = all.waiting.len();
+        mem::take(&mut all.waiting)
+    };
+    let gone = waiting.extract_if(.., |held| held.may_go()).collect();
+    let mut all = ALL.lock();
+    all.waiting.append(&mut waiting);
+    all.looked_at = 0;
+    all.next_look = 2 * all.waiting.len();
+    gone
+}
+
 /// How many allocations and slots wait.
 pub(crate) fn held_count() -> usize {
-    ALL.lock().waiting.len()
+    let all = ALL.lock();
+    all.waiting.len() + all.looked_at
 }
