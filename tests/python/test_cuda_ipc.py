@@ -53,7 +53,7 @@ def read_and_hold(pipe):
             array = ut.usm_ndarray((count,), "i4", buffer=memory)
         else:
             array = usm.ipc.open(opened)
-        pipe.send(ut.asnumpy(array).tolist())
+        pipe.send(array.tolist())
         pipe.recv()
         # Not kept beyond this.
         array = memory = None
@@ -141,7 +141,7 @@ def test_memory_of_another_library_goes_with_its_process(cuda_queue):
     again = usm.ipc.export(opened)
     os.kill(process.pid, 9)
     process.join(60)
-    assert ut.asnumpy(opened).tolist() == [7] * SIZE, "it stays where it is open"
+    assert opened.tolist() == [7] * SIZE, "it stays where it is open"
     assert usm.ipc.open(again)._pointer == opened._pointer
 
 
