@@ -98,7 +98,7 @@ impl<F: Clone + Eq + Hash + Debug> Leases<F> {
         export: impl FnOnce() -> Result<Exported>,
     ) -> Result<SharedMemory> {
         if let Some(opened) = self.opened.get(&address) {
-            return Ok(opened.memory.clone());
+            return Ok(SharedMemory { len_bytes, ..opened.memory.clone() });
         }
         let known = self.shared.get(&address);
         if let Some(known) = known.filter(|known| !known.data.is_empty()) {

@@ -43,6 +43,8 @@ struct SharedPages {
     file: Arc<OwnedFd>,
     /// Another process made the file.
     is_external: bool,
+    /// The block has a file from the start, and its owner shares parts of it without a wait for the others.
+    keeps_file: bool,
 }
 
 /// All shared pages of this process.
@@ -130,7 +132,12 @@ pub(crate) unsafe fn share(start: *mut u8, len_bytes: usize, range: SharedRange)
         // SAFETY: P2: new pages, and those of the caller (1, 2).
         unsafe { copy_bytes(new.cast(), start, len_bytes) };
     }
-    let pages = SharedPages { len_bytes, file: Arc::clone(&file), is_external: false };
+    let pages = SharedPages {
+        len_bytes,
+        file: Arc::clone(&file),
+        is_external: false,
+        keeps_file: range == SharedRange::NewBlock,
+    };
     // SAFETY: PG2: the new pages take the place of the caller's, with the same content (1, 2).
     insert(start, pages, || unsafe { replace(start, new.cast(), len_bytes) })?;
     Ok(file)
@@ -170,13 +177,17 @@ pub(crate) unsafe fn map(start: *mut u8, len_bytes: usize, file: &OwnedFd, can_w
     let protection = if can_write { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_READ };
     let flags = libc::MAP_SHARED | libc::MAP_FIXED;
     let number = file.as_raw_fd();
-    insert(start, SharedPages { len_bytes, file: Arc::new(file), is_external: true }, || {
-        // SAFETY: PG3: pages that nobody uses (1) get a file that is as long, and that nobody can make shorter.
-        match unsafe { libc::mmap(start.cast(), len_bytes, protection, flags, number, 0) } {
-            libc::MAP_FAILED => Err(error("mmap")),
-            _ => Ok(()),
-        }
-    })
+    insert(
+        start,
+        SharedPages { len_bytes, file: Arc::new(file), is_external: true, keeps_file: false },
+        || {
+            // SAFETY: PG3: pages that nobody uses (1) get a file that is as long, and that nobody can make shorter.
+            match unsafe { libc::mmap(start.cast(), len_bytes, protection, flags, number, 0) } {
+                libc::MAP_FAILED => Err(error("mmap")),
+                _ => Ok(()),
+            }
+        },
+    )
 }
 
 /// The file that is behind memory of another process, which has pages.
@@ -259,10 +270,15 @@ fn in_child() {
         if len_bytes > MOST_PRIVATE_BYTES {
             return true;
         }
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        let file = pages.keeps_file.then(|| create(len_bytes));
+        let (flags, number) = match &file {
+            Some(Ok(file)) => (libc::MAP_SHARED, file.as_raw_fd()),
+            Some(Err(_)) => return true,
+            None => (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1),
+        };
         // SAFETY: PG3: new pages at an address of the kernel's choice.
         let new = unsafe {
-            libc::mmap(ptr::null_mut(), len_bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
+            libc::mmap(ptr::null_mut(), len_bytes, libc::PROT_READ | libc::PROT_WRITE, flags, number, 0)
         };
         if new == libc::MAP_FAILED {
             return true;
@@ -271,7 +287,14 @@ fn in_child() {
         // SAFETY: P2: new pages, and readable ones (PG1).
         unsafe { copy_bytes(new.cast(), old, len_bytes) };
         // SAFETY: PG2: new pages take the place of those of PG1, with the same content.
-        unsafe { replace(old, new.cast(), len_bytes) }.is_err()
+        let replaced = unsafe { replace(old, new.cast(), len_bytes) };
+        match (replaced, file) {
+            (Ok(()), Some(Ok(file))) => {
+                pages.file = Arc::new(file);
+                true
+            }
+            (replaced, _) => replaced.is_err(),
+        }
     });
     if let Some([_, write]) = pipe {
         // A word and not the end: children that other threads fork at the moment have the pipe, too.

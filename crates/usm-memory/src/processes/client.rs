@@ -1,6 +1,7 @@
 //! The question to another process: which memory its handle stands for.
 
 use std::io::{self, Write};
+use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::sync::Mutex;
 use std::time::Instant;
@@ -31,13 +32,15 @@ pub(super) fn ask<T>(reference: &Reference, open: impl FnOnce(&SharedBuffer) -> 
     let mut asked = request(reference);
     for _ in 0..RETRIES {
         // It ended between the question and the answer, and another process may answer for it. Or it closed a connection that was kept.
-        if !asked.as_ref().is_err_and(|error| is_end(error.kind())) {
+        if !asked.as_ref().is_err_and(|(error, was_kept)| {
+            is_end(error.kind()) || *was_kept && error.kind() == io::ErrorKind::TimedOut
+        }) {
             break;
         }
         lock(KEPT.get()).retain(|(known, _)| !known.is_of_process(reference));
         asked = request(reference);
     }
-    let (stream, answer) = asked.map_err(|error| {
+    let (stream, answer) = asked.map_err(|(error, _)| {
         stale(match error.kind() {
             io::ErrorKind::ConnectionRefused => "it has ended, or is in another network namespace".to_owned(),
             kind if is_end(kind) => "it ended meanwhile".to_owned(),
@@ -50,7 +53,8 @@ pub(super) fn ask<T>(reference: &Reference, open: impl FnOnce(&SharedBuffer) -> 
             Err(stale(reason))
         }
         Answer::Memory(shared) => {
-            let opened = open(&shared)?;
+            // Children that were forked may have the socket, too, and the other process waits for a word or the end.
+            let opened = open(&shared).inspect_err(|_| _ = stream.shutdown(Shutdown::Both))?;
             // One that is gone needs no word.
             if (&stream).write_all(&[1]).is_ok() {
                 keep(reference, stream);
@@ -68,14 +72,14 @@ fn keep(reference: &Reference, stream: UnixStream) {
     drop(oldest);
 }
 
-/// A connection to the process of a handle that was kept, or a new one.
-fn connection(reference: &Reference) -> io::Result<UnixStream> {
+/// A connection to the process of a handle that was kept.
+fn kept(reference: &Reference) -> Option<UnixStream> {
     let mut kept = lock(KEPT.get());
-    let known = kept.iter().rposition(|(known, _)| known.is_of_process(reference));
-    if let Some(known) = known.map(|known| kept.remove(known)) {
-        return Ok(known.1);
-    }
-    drop(kept);
+    let known = kept.iter().rposition(|(known, _)| known.is_of_process(reference))?;
+    Some(kept.remove(known).1)
+}
+
+fn new_connection(reference: &Reference) -> io::Result<UnixStream> {
     let stream = connect(&address(reference.process, reference.nonce))?;
     if !is_of_this_user(&stream)? {
         return Err(io::Error::other("a process of another user answers in its place"));
@@ -95,16 +99,22 @@ fn connect(name: &str) -> io::Result<UnixStream> {
     let stream = UnixStream::from(stream);
     stream.set_write_timeout(Some(PATIENCE))?;
     stream.set_read_timeout(Some(PATIENCE))?;
-    rustix::net::connect(&stream, &address)?;
+    rustix::io::retry_on_intr(|| rustix::net::connect(&stream, &address))?;
     Ok(stream)
 }
 
-fn request(reference: &Reference) -> io::Result<(UnixStream, Answer)> {
-    let stream = connection(reference)?;
-    (&stream).write_all(&reference.token)?;
-    wait(&stream)?;
-    let answer = Answer::receive(&stream)?;
-    Ok((stream, answer))
+/// The answer, and its connection; or the error, and whether the connection was kept from before.
+fn request(reference: &Reference) -> Result<(UnixStream, Answer), (io::Error, bool)> {
+    let kept = kept(reference);
+    let was_kept = kept.is_some();
+    let ask = || {
+        let stream = kept.map_or_else(|| new_connection(reference), Ok)?;
+        (&stream).write_all(&reference.token)?;
+        wait(&stream)?;
+        let answer = Answer::receive(&stream)?;
+        Ok((stream, answer))
+    };
+    ask().map_err(|error| (error, was_kept))
 }
 
 /// Waits for the first byte of the answer.

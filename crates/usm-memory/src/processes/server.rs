@@ -7,10 +7,11 @@
 // Invariant SV1: nothing uses a descriptor that is closed here by its number.
 // Invariant SV2: the system gets pointers to values that outlive its call, with their lengths.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::net::Shutdown;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::process;
@@ -23,7 +24,7 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 use rustix::rand::{GetRandomFlags, getrandom};
-use usm_core::fork::{self, ForkHooks, PerProcess};
+use usm_core::fork::{self, ForkHooks, ForkMutex, PerProcess};
 
 use super::SharedBuffer;
 use super::message::{Answer, TOKEN_BYTES, Token};
@@ -44,9 +45,10 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// Memory that others may ask for.
 #[derive(Debug)]
 pub(super) struct Offer {
+    /// Before the buffer: the memory of a buffer that drops is looked at for others that have its files.
+    pub(super) shared: SharedBuffer,
     /// What keeps the memory; `None` where the files of `shared` do.
     pub(super) buffer: Option<UsmBuffer>,
-    pub(super) shared: SharedBuffer,
     /// It goes when one process has opened it.
     pub(super) is_once: bool,
 }
@@ -73,9 +75,27 @@ struct Connection {
     stream: UnixStream,
     /// Its start, until its first question was answered. It stays open for more.
     started: Option<Instant>,
-    /// The memory that was sent. The other process has it open when it says a word, or is gone when it says nothing more.
-    sent: Option<Token>,
+    /// The memory that was sent, and what keeps it until the other process has it open. That says a word then, or is gone when it says
+    /// nothing more.
+    sent: Option<(Token, Option<UsmBuffer>)>,
 }
+
+impl Connection {
+    fn new(stream: UnixStream) -> Self {
+        Self { stream, started: Some(Instant::now()), sent: None }
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        ACCEPTED.lock().remove(&self.stream.as_raw_fd());
+        // Children that were forked may have the socket, too.
+        _ = self.stream.shutdown(Shutdown::Both);
+    }
+}
+
+/// The numbers of the sockets of all connections.
+static ACCEPTED: ForkMutex<BTreeSet<RawFd>> = ForkMutex::new(BTreeSet::new());
 
 /// A child has a server of its own: the parent goes on to answer for its own.
 static SERVER: PerProcess<Mutex<Option<Arc<Server>>>> = PerProcess::new(Mutex::new(None));
@@ -153,7 +173,7 @@ fn add(buffer: &UsmBuffer, shared: SharedBuffer, is_once: bool) -> Result<Refere
 /// The number of the listening socket; -1 for none.
 static LISTENER: AtomicI32 = AtomicI32::new(-1);
 
-/// In a child: closes the socket of the parent, at which the child would keep others waiting that call a parent which has ended.
+/// In a child: closes the sockets of the parent, at which the child would keep others waiting that ask a parent which has ended.
 const HOOKS: ForkHooks = ForkHooks {
     before: || {},
     after: || {},
@@ -163,6 +183,12 @@ const HOOKS: ForkHooks = ForkHooks {
             // SAFETY: SV1: the child leaks the value that the number belongs to (`PerProcess`).
             unsafe { libc::close(listener) };
         }
+        let mut accepted = ACCEPTED.lock();
+        for &stream in &*accepted {
+            // SAFETY: SV1: the value is the server thread's, which is not here.
+            unsafe { libc::close(stream) };
+        }
+        accepted.clear();
     },
 };
 
@@ -297,10 +323,15 @@ impl Server {
     }
 
     fn accept(&self) -> Option<Connection> {
-        match self.listener.accept() {
+        // No child is forked that has the socket and does not know its number.
+        let accepted = fork::hold_off(|| {
+            self.listener.accept().inspect(|(stream, _)| _ = ACCEPTED.lock().insert(stream.as_raw_fd()))
+        });
+        match accepted {
             Ok((stream, _)) => {
-                stream.set_write_timeout(Some(QUESTION)).ok()?;
-                Some(Connection { stream, started: Some(Instant::now()), sent: None })
+                let connection = Connection::new(stream);
+                connection.stream.set_write_timeout(Some(QUESTION)).ok()?;
+                Some(connection)
             }
             // One that has gone again.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
@@ -314,7 +345,8 @@ impl Server {
     /// Takes what another process says. False at the end of its connection.
     fn go_on(&self, connection: &mut Connection) -> io::Result<bool> {
         let stream = &connection.stream;
-        if let Some(token) = connection.sent.take() {
+        // What keeps the memory is dropped at the end, without the lock.
+        if let Some((token, _kept)) = connection.sent.take() {
             // One byte: the next question may be behind it.
             let received = recv(stream, &mut [0; 1], RecvFlags::DONTWAIT).map_or(0, |(_, received)| received);
             let mut offers = lock(&self.offers);
@@ -334,12 +366,12 @@ impl Server {
             return Ok(false);
         }
         connection.started = None;
-        let found = lock(&self.offers).get(&token).map(|offer| offer.shared.clone());
+        let found = lock(&self.offers).get(&token).map(|offer| (offer.shared.clone(), offer.buffer.clone()));
         match found {
             None => Answer::Refused("the memory is not on offer any more".to_owned()).send(stream)?,
-            Some(shared) => {
+            Some((shared, kept)) => {
                 Answer::Memory(shared).send(stream)?;
-                connection.sent = Some(token);
+                connection.sent = Some((token, kept));
             }
         }
         Ok(true)

@@ -1,11 +1,12 @@
 //! Memory of a buffer in the form in which another process opens it, and back.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
-use usm_core::fork::ForkMutex;
+use usm_core::fork::PerProcess;
 use usm_core::{DeviceLocation, Queue, SharedMemory, UsmKind};
 
+use super::server::lock;
 use crate::buffer::{self, Opened};
 use crate::{Error, Result, UsmBuffer};
 
@@ -146,16 +147,17 @@ impl Identity {
 
 type OpenedMemory = HashMap<Identity, Vec<Weak<Opened>>>;
 
-static OPENED: ForkMutex<Option<OpenedMemory>> = ForkMutex::new(None);
+/// A forked child has copies of some of these pages: it opens memory for itself.
+static OPENED: PerProcess<Mutex<Option<OpenedMemory>>> = PerProcess::new(Mutex::new(None));
 
 fn open_once(queue: &Queue, memory: &SharedMemory, is_writable: bool) -> Result<Arc<Opened>> {
     let identity = Identity::of(memory, is_writable)?;
-    if let Some(known) = find(&identity, queue) {
+    if let Some(known) = find(&identity, queue, memory.len_bytes) {
         return Ok(known);
     }
     let new = Arc::new(Opened { memory: queue.open_shared(memory, is_writable)? });
     // Another thread may have been as quick. Both are right.
-    let mut opened = OPENED.lock();
+    let mut opened = lock(OPENED.get());
     let opened = opened.get_or_insert_default();
     opened.retain(|_, known| {
         known.retain(|known| known.strong_count() > 0);
@@ -165,19 +167,20 @@ fn open_once(queue: &Queue, memory: &SharedMemory, is_writable: bool) -> Result<
     Ok(new)
 }
 
-fn find(identity: &Identity, queue: &Queue) -> Option<Arc<Opened>> {
+fn find(identity: &Identity, queue: &Queue, len_bytes: usize) -> Option<Arc<Opened>> {
     // Dropped without the lock.
     let known: Vec<_> = {
-        let opened = OPENED.lock();
+        let opened = lock(OPENED.get());
         opened.as_ref()?.get(identity)?.iter().filter_map(Weak::upgrade).collect()
     };
-    known.into_iter().find(|known| known.memory.context() == queue.context())
+    let is_whole = |known: &Opened| known.memory.len_bytes() >= len_bytes;
+    known.into_iter().find(|known| is_whole(known) && known.memory.context() == queue.context())
 }
 
 /// The number of memories of other processes that this process has open.
 #[must_use]
 pub fn opened() -> usize {
-    let opened = OPENED.lock();
+    let opened = lock(OPENED.get());
     let counts = opened.iter().flat_map(HashMap::values).flatten();
     counts.filter(|known| known.strong_count() > 0).count()
 }

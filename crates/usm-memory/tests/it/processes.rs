@@ -156,6 +156,60 @@ fn freed_memory_of_a_gpu_waits_until_it_is_closed() {
 }
 
 #[test]
+fn a_forked_child_opens_memory_for_itself() {
+    let queue = host_queue();
+    for kind in UsmKind::ALL {
+        let buffer = UsmBuffer::allocate(&queue, kind, 1 << 16).unwrap();
+        buffer.fill(&[1]).unwrap();
+        let shared = buffer.share().unwrap();
+        let opened = UsmBuffer::open_shared(&queue, &shared).unwrap();
+        let child = || {
+            // What it inherited is a copy, and what it opens is the memory.
+            opened.fill(&[3]).unwrap();
+            let own = UsmBuffer::open_shared(&host_queue(), &shared).unwrap();
+            let before = bytes(&own)[0];
+            own.fill(&[2]).unwrap();
+            (before, bytes(&opened)[0], processes::opened()) == (1, 3, 1)
+        };
+        one(&child).unwrap();
+        assert_eq!((bytes(&buffer)[0], bytes(&opened)[9]), (2, 2), "{kind}");
+    }
+}
+
+#[test]
+fn a_forked_child_shares_slots_of_its_own_copy() {
+    let queue = host_queue();
+    let pool = pool(Arc::new(ShareableResource));
+    let [first, second] = [1, 2].map(|value| {
+        let buffer = UsmBuffer::allocate_in(&pool, &queue, UsmKind::Shared, 100).unwrap();
+        buffer.fill(&[value]).unwrap();
+        buffer
+    });
+    first.share().unwrap();
+    let child = || {
+        first.fill(&[7]).unwrap();
+        let opened = [&first, &second]
+            .map(|buffer| UsmBuffer::open_shared(&host_queue(), &buffer.share().unwrap()).unwrap());
+        second.fill(&[8]).unwrap();
+        opened.each_ref().map(|opened| bytes(opened)[99]) == [7, 8]
+    };
+    one(&child).unwrap();
+    assert_eq!((bytes(&first)[0], bytes(&second)[0]), (1, 2));
+}
+
+#[test]
+fn longer_ranges_are_opened_beside_shorter_ones() {
+    let queue = host_queue();
+    let buffer = UsmBuffer::allocate(&queue, UsmKind::Shared, 1 << 16).unwrap();
+    let mut shared = buffer.share().unwrap();
+    let whole = shared.clone();
+    (shared.memory.len_bytes, shared.len_bytes) = (1 << 13, 100);
+    let short = UsmBuffer::open_shared(&queue, &shared).unwrap();
+    let long = UsmBuffer::open_shared(&queue, &whole).unwrap();
+    assert_eq!((short.len_bytes(), long.len_bytes()), (100, 1 << 16));
+}
+
+#[test]
 fn another_process_opens_a_handle() {
     let queue = host_queue();
     for kind in UsmKind::ALL {

@@ -162,7 +162,9 @@ impl BlockMapper for CudaMapper<'_> {
     }
 
     fn check_range(&self, block: usize, offset_bytes: usize, len_bytes: usize) -> Result<()> {
-        let found = self.current.find(block).filter(|found| found.kind == UsmKind::Device);
+        let ordinal = self.current.device().ordinal;
+        let found = self.current.find(block);
+        let found = found.filter(|found| found.kind == UsmKind::Device && found.ordinal == ordinal);
         match found.and_then(|found| found.block) {
             Some((start, block_bytes))
                 if offset_bytes

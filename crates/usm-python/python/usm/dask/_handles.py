@@ -111,8 +111,15 @@ def for_peer(array: usm_ndarray, context: Any) -> bytes | None:
         return None
     with _lock:
         _offered[handle] = monotonic() + _LIMIT
-        if len(_offered) == 1:
+        if len(_offered) > 1:
+            return handle
+        try:
             threading.Thread(target=_withdraw_late, name="usm-handles", daemon=True).start()
+        except RuntimeError:
+            # The system has no more threads, and nobody would withdraw it.
+            del _offered[handle]
+            _withdraw(handle)
+            return None
     return handle
 
 
