@@ -37,6 +37,8 @@ __all__ = ["for_peer", "opened", "place", "register"]
 
 #: The key of the handshake.
 _KEY = "usm"
+#: The elements of shorter arrays take less time than a handle.
+_FEWEST_BYTES = 32768
 #: Seconds that a handle keeps memory which nobody opens.
 _LIMIT = 60.0
 
@@ -95,7 +97,7 @@ def place(device: str) -> None:
 
 def for_peer(array: usm_ndarray, context: Any) -> bytes | None:
     """The bytes of a handle for the other end of a connection; None where it gets the elements."""
-    if not context or get_sharing() != "share":
+    if not context or get_sharing() != "share" or array.nbytes < _FEWEST_BYTES:
         return None
     name = context.get("recipient", {}).get(_KEY)
     if not name or not _is_worker() or name != _machine():
