@@ -8,7 +8,7 @@ import pytest
 import usm
 import usm.tensor as ut
 
-from support import process, requirements
+from support import default_device, process, requirements
 
 da = requirements.needed("dask.array", required=requirements.REQUIRE_SYCL)
 dask = requirements.needed("dask")
@@ -86,7 +86,8 @@ def scheduler(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture
 def on_host_device(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("USM_DEFAULT_DEVICE", "host:cpu:0")
+    monkeypatch.setenv("USM_DEFAULT_DEVICE", default_device.HOST)
+    default_device.need_host(__file__, "percentiles or backend")
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)

@@ -101,6 +101,8 @@ def worker(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(handles, "_is_worker", lambda: True)
     monkeypatch.setattr(handles, "_has_failed", False)
     monkeypatch.setattr(handles, "_offered", {})
+    # The pools of a worker would stay for the tests that follow.
+    monkeypatch.setattr(handles, "_pools", [])
 
 
 def context():

@@ -5,7 +5,7 @@ import pytest
 import usm
 import usm.tensor as ut
 
-from support import process, requirements
+from support import default_device, process, requirements
 
 zarr = requirements.needed("zarr", required=requirements.REQUIRE_PEERS)
 da = requirements.needed("dask.array", required=requirements.REQUIRE_PEERS)
@@ -18,7 +18,8 @@ BUFFERS = {"buffer": "usm.zarr.Buffer", "ndbuffer": "usm.zarr.NDBuffer"}
 
 @pytest.fixture(autouse=True)
 def on_host_device(monkeypatch):
-    monkeypatch.setenv("USM_DEFAULT_DEVICE", "host:cpu:0")
+    monkeypatch.setenv("USM_DEFAULT_DEVICE", default_device.HOST)
+    default_device.need_host(__file__)
 
 
 @pytest.fixture
