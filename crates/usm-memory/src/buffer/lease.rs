@@ -89,6 +89,8 @@ impl UsmBuffer {
     /// of the new buffer use `queue`. When its last clone, part and guard are gone, `give_back` gets the memory.
     ///
     /// `give_back` runs on whichever thread lets the last one go. It must not wait. A panic of it ends there, and the memory goes.
+    /// Other processes may have memory open that was [shared](UsmBuffer::share): what `give_back` gets of it must not be used again, but
+    /// dropped.
     ///
     /// ```
     /// use std::sync::mpsc;
