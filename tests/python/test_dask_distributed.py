@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -134,16 +132,7 @@ if __name__ == "__main__":
 
 def test_a_program(tmp_path):
     """In a process of its own: a scheduler remembers its last messages, and in them the empty arrays of graphs."""
-    program = tmp_path / "program.py"
-    program.write_text(PROGRAM)
-    done = subprocess.run(
-        [sys.executable, str(program)],
-        env={**process.MINIMAL, "USM_DEFAULT_DEVICE": "host:cpu:0"},
-        capture_output=True,
-        text=True,
-        timeout=process.LIMIT_S,
-        check=False,
-    )
+    done = process.run_program(PROGRAM, tmp_path, USM_DEFAULT_DEVICE="host:cpu:0")
     assert done.stdout == "usm_ndarray([160400., 160400., 160400.])\n", done.stdout + done.stderr
 
 

@@ -2,8 +2,6 @@
 
 import pathlib
 import re
-import subprocess
-import sys
 
 import pytest
 
@@ -39,14 +37,5 @@ def test_a_program(guide, number, tmp_path):
         requirements.module("zarr", required=requirements.REQUIRE_PEERS)
     if "*=" in text:
         requirements.module("numpy", required=requirements.NEEDS_NUMPY)
-    program = tmp_path / "program.py"
-    program.write_text(text)
-    done = subprocess.run(
-        [sys.executable, str(program)],
-        env={**process.MINIMAL, "USM_DEFAULT_DEVICE": "host:cpu:0"},
-        capture_output=True,
-        text=True,
-        timeout=process.LIMIT_S,
-        check=False,
-    )
+    done = process.run_program(text, tmp_path, USM_DEFAULT_DEVICE="host:cpu:0")
     assert done.returncode == 0 and re.fullmatch(PRINTED[guide][number], done.stdout), done.stdout + done.stderr

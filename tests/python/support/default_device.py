@@ -14,6 +14,8 @@ import usm.tensor as ut
 from . import process
 
 HOST = "host:cpu:0"
+#: Before a test changes the variable.
+_STARTED_WITH_HOST = os.environ.get("USM_DEFAULT_DEVICE") == HOST
 
 
 def is_host() -> bool:
@@ -24,6 +26,7 @@ def need_host(file: str, names: str = "") -> None:
     """Runs the tests of a file whose names fit in another process where this one has another default device."""
     if is_host():
         return
+    assert not _STARTED_WITH_HOST, "USM_DEFAULT_DEVICE does not choose the default device"
     done = _alone(file, names)
     assert done.returncode == 0, done.stdout + done.stderr
     pytest.skip("it has passed in a process with the host device as the default one")

@@ -1,6 +1,7 @@
 """Python in a fresh process with a minimal environment."""
 
 import os
+import pathlib
 import subprocess
 import sys
 import textwrap
@@ -10,6 +11,20 @@ _KEPT = ("PATH", "PYTHONPATH", "USM_CUDA_DRIVER")
 #: Seconds for a program that a test runs: fewer than the test itself has (pytest.ini), whose end leaves programs alone.
 LIMIT_S = 100
 MINIMAL = {name: os.environ[name] for name in _KEPT if name in os.environ}
+
+
+def run_program(text: str, folder: pathlib.Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """As `run`, from a file in `folder`, which processes of the program read again."""
+    program = folder / "program.py"
+    program.write_text(text)
+    return subprocess.run(
+        [sys.executable, str(program)],
+        env={**MINIMAL, **environment},
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
 
 
 def run(code: str, *flags: str, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -22,7 +22,7 @@ struct All {
     next_look: usize,
 }
 
-/// Called when memory waits and none did before, by whoever [sweeps](sweep) from time to time.
+/// Wakes a thread that [sweeps](sweep) from time to time, when memory waits and none did before.
 static WAKE: ForkOnce<fn()> = ForkOnce::new();
 
 static ALL: ForkMutex<All> = ForkMutex::new(All { waiting: Vec::new(), looked_at: 0, next_look: 0 });
@@ -46,12 +46,12 @@ pub(super) fn release(held: impl Held + 'static) {
     }
 }
 
-/// Says whom to wake. The first call counts.
+/// Sets the function that wakes the sweeping thread. The first call counts.
 pub(crate) fn set_wake(wake: fn()) {
     _ = WAKE.set(wake);
 }
 
-/// Held by the thread that looks. Who comes next looks again.
+/// The sweeping thread holds it. A thread that waited for it sweeps again.
 static LOOKING: PerProcess<Mutex<()>> = PerProcess::new(Mutex::new(()));
 
 /// Gives memory another use that other processes have closed meanwhile. Returns whether there was any.

@@ -162,9 +162,10 @@ impl BlockMapper for CudaMapper<'_> {
     }
 
     fn check_range(&self, block: usize, offset_bytes: usize, len_bytes: usize) -> Result<()> {
-        let ordinal = self.current.device().ordinal;
-        let found = self.current.find(block);
-        let found = found.filter(|found| found.kind == UsmKind::Device && found.ordinal == ordinal);
+        let found = self.current.find(block).filter(|found| found.kind == UsmKind::Device);
+        if found.is_some_and(|found| found.ordinal != self.current.device().ordinal) {
+            return not_shareable("it is memory of another device than that of the queue");
+        }
         match found.and_then(|found| found.block) {
             Some((start, block_bytes))
                 if offset_bytes

@@ -11,6 +11,7 @@ worker for each device.
 | ``_frames`` | arrays in messages and on disk, as bytes |
 | ``_handles`` | arrays between workers of one machine, as handles |
 | ``_sizeof`` | the size of arrays, for dask's memory limits |
+| ``_spill`` | device arrays that move to host memory, and host arrays that move to files |
 | ``_worker`` | the start of a worker of ``LocalCluster`` |
 """
 

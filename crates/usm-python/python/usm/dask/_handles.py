@@ -37,7 +37,7 @@ __all__ = ["for_peer", "opened", "place", "register"]
 
 #: The key of the handshake.
 _KEY = "usm"
-#: The elements of shorter arrays take less time than a handle.
+#: Shorter arrays are sent as elements: a handle costs the other worker a question to this one.
 _FEWEST_BYTES = 32768
 #: Seconds that a handle keeps memory which nobody opens.
 _LIMIT = 60.0
@@ -152,11 +152,14 @@ def _withdraw_late() -> None:
             if not _offered:
                 return
             handle, until = next(iter(_offered.items()))
-            if until <= monotonic():
+            is_late = until <= monotonic()
+            if is_late:
                 del _offered[handle]
-                _withdraw(handle)
-                continue
-        sleep(max(0.0, until - monotonic()))
+        # Without the lock: the memory may have an owner in Python, whose destructor runs any code.
+        if is_late:
+            _withdraw(handle)
+        else:
+            sleep(max(0.0, until - monotonic()))
 
 
 def opened(handle: bytes) -> usm_ndarray:
