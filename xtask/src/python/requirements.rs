@@ -15,6 +15,7 @@ pub(crate) const PEERS: &[&str] = &[
     "einops>=0.8",
     "apache-tvm-ffi>=0.1.10",
     "jax>=0.7",
+    "joblib>=1.4",
     "mpi4py>=4",
     "mpich>=4.3",
     ML_DTYPES,
