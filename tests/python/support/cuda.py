@@ -78,7 +78,7 @@ class Driver:
         self.call("cuMemcpyAsync", *addresses, ctypes.c_size_t(len_bytes), ctypes.c_void_p(stream))
 
     def hold(self, stream: int, seconds: float) -> None:
-        """Lets operations of a stream take longer than so many seconds. On the stand-in, a wait for one of them ends that."""
+        """Lets operations of a stream take so many seconds. On the stand-in, a wait for one of them ends that."""
         if hasattr(self.library, "cuda_loopback_hold"):
             self.library.cuda_loopback_hold(ctypes.c_uint(int(1e3 * seconds)))
         else:
