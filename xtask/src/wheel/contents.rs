@@ -152,7 +152,7 @@ Requires-Dist: in the readme, which is not the header
     fn each_problem_is_told() {
         for (name, bytes, (old, new), word) in [
             (NAME, MAX_WHEEL_BYTES + 1, ("", ""), "4200001 bytes"),
-            (NAME, 9, ("400000 usm", "9437184 usm"), "9437184 bytes"),
+            (NAME, 9, ("400000 usm", "12582912 usm"), "12582912 bytes"),
             (NAME, 9, (" ; extra == 'numpy'", ""), "requires a distribution"),
             (NAME, 9, ("10 usm", "10 usm.libs/libsycl.so.9\n10 usm"), "libsycl"),
             (NAME, 9, ("10 usm", "1 usm/__pycache__/a.pyc\n10 usm"), "__pycache__"),
