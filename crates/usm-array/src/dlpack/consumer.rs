@@ -1,11 +1,11 @@
-//! Who uses the memory of a tensor, and what that work comes after
+//! Who uses the memory of a tensor, on which devices, and what that work comes after
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::ptr;
 
 use usm_memory::usm_core::fork::ForkMutex;
-use usm_memory::usm_core::{BackendId, Device, ExternalHandle, Runtime};
+use usm_memory::usm_core::{BackendId, Device, DeviceType, ExternalHandle, Runtime};
 
 use super::device::device_with_number;
 use crate::abi::{DLDevice, DLDeviceType};
@@ -22,6 +22,29 @@ pub enum Consumer {
     Stream(CudaStream),
     /// A consumer that orders its work after all that the array's queue was given so far. Nobody waits.
     Unordered,
+}
+
+/// The devices without CUDA whose memory a consumer can use in tensors. It uses memory of CUDA devices and of the host anyway.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UsableDevices {
+    /// Each device.
+    #[default]
+    All,
+    /// GPUs of a SYCL runtime, as in PyTorch that is built for Intel GPUs.
+    Gpus,
+    /// No device: the consumer knows neither kDLOneAPI nor kDLExtDev.
+    None,
+}
+
+impl UsableDevices {
+    /// Whether the consumer can use the memory of a device.
+    pub(super) fn contains(self, device: &Device) -> bool {
+        match (self, device.backend_id()) {
+            (Self::All, _) | (_, BackendId::Cuda) => true,
+            (Self::Gpus, BackendId::Sycl) => device.info().device_type == DeviceType::Gpu,
+            _ => false,
+        }
+    }
 }
 
 impl Consumer {
