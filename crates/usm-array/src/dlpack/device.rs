@@ -2,7 +2,6 @@
 
 use usm_memory::usm_core::{BackendId, Device, Runtime, UsmKind};
 
-use super::consumer::UsableDevices;
 use crate::abi::{DLDevice, DLDeviceType};
 use crate::array::{UsmArray, cuda_device_of};
 use crate::error::{DlpackError, Error, Result};
@@ -111,37 +110,6 @@ impl UsmArray {
         match self.numbered_device(runtime) {
             Err(Error::Dlpack(DlpackError::NoDevice { .. })) if is_accessible => Ok(DLDevice::CPU),
             other => other,
-        }
-    }
-
-    /// The DLPack device for a consumer that can use the memory of some devices: that of [`dlpack_device`](UsmArray::dlpack_device). Host
-    /// and shared memory of other devices is on kDLCPU 0.
-    ///
-    /// ```
-    /// use usm_array::dlpack::{DLDevice, UsableDevices};
-    /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::{Dtype, UsmArray};
-    ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(&runtime.default_device()?)?;
-    /// let array = UsmArray::zeros(&queue, UsmKind::Shared, &[2], Dtype::F32)?;
-    /// # if array.device().info().backend_name != "cuda" {
-    /// assert_eq!(array.dlpack_device_for(UsableDevices::None, runtime)?, DLDevice::CPU);
-    /// # }
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// - [`Error::Dlpack`] with [`DlpackError::NotUsable`]: device memory of a device that the consumer cannot use; otherwise those of
-    ///   [`dlpack_device`](UsmArray::dlpack_device)
-    pub fn dlpack_device_for(&self, usable: UsableDevices, runtime: &Runtime) -> Result<DLDevice> {
-        match (usable.contains(self.device()), self.is_host_accessible()) {
-            (true, _) => self.dlpack_device(runtime),
-            (false, true) => Ok(DLDevice::CPU),
-            (false, false) => {
-                Err(DlpackError::NotUsable { kind: self.kind(), device: self.device().filter_string() }
-                    .into())
-            }
         }
     }
 
