@@ -16,7 +16,9 @@ use std::thread::{self, ScopedJoinHandle};
 
 use anyhow::{Result, anyhow};
 
-use self::python::{EXTENSION_TESTS, WHEEL_TESTS, hide_sycl, pytest, with_sycl, without_sycl_places};
+use self::python::{
+    EXTENSION_TESTS, STAND_INS, WHEEL_TESTS, hide_sycl, pytest, with_sycl, without_sycl_places,
+};
 use super::demo::EXAMPLE;
 use crate::project::{Project, openly, quietly};
 use crate::python::{DASK, HEAVY_PEERS, NVRTC, PEERS, PYTEST, SYCL, TYPES, Venv};
