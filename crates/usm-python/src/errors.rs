@@ -235,6 +235,7 @@ impl ToPyErr for usm_array::Error {
                 DlpackError::CopyNeeded { .. }
                 | DlpackError::NotUsm { .. }
                 | DlpackError::NoDevice { .. }
+                | DlpackError::NotUsable { .. }
                 | DlpackError::ReadOnly,
             ) => PyBufferError::new_err(self.to_string()),
             _ => PyValueError::new_err(self.to_string()),

@@ -376,6 +376,7 @@ class _Place(TypedDict):
 @type_check_only
 class _Problem(TypedDict):
     kind: str
+    is_failure: bool
     what: str
     remedy: str
 

@@ -333,7 +333,8 @@ impl UsmNdarray {
     }
 
     /// The device of DLPack: ``kDLOneAPI`` and the number of the SYCL device in the default context, else ``kDLCPU`` for memory that
-    /// host code can touch, and ``kDLExtDev`` for device memory of the host backend, which other libraries refuse.
+    /// host code can touch, and ``kDLExtDev`` for device memory of the host backend, which other libraries refuse. PyTorch gets
+    /// ``kDLCPU`` for host and shared memory of a SYCL device that it cannot use.
     ///
     /// Raises BufferError for other memory.
     fn __dlpack_device__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
