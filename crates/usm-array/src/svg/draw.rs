@@ -27,7 +27,7 @@ const STYLE: &str = ".usm-layout{background:var(--usm-page);max-width:none}\
 .usm-layout .touched{fill:var(--usm-touched)}.usm-layout .unknown{fill:var(--usm-unknown)}\
 .usm-layout .gap{fill:var(--usm-gap)}.usm-layout .free{fill:var(--usm-page)}\
 .usm-layout .outside{stroke:var(--usm-alert);stroke-dasharray:3 2}\
-.usm-layout .zero{stroke:var(--usm-text);stroke-width:3}";
+.usm-layout .frame{fill:none;stroke:var(--usm-text);stroke-width:3}";
 
 /// A cell and where it stands.
 pub(super) struct Cell {
@@ -120,6 +120,11 @@ pub(super) fn draw(layout: &Layout, dtype: Dtype, capacity: usize, title: &str) 
         text(&mut svg, MARGIN, *y, "small", note);
     }
     let find = |at: i128| cells.iter().find(|cell| cell.at == at);
+    // After the cells, whose borders would cover it.
+    if let Some(Cell { x, y, .. }) = zero.and_then(find) {
+        let _ =
+            writeln!(svg, "<path class=\"frame\" d=\"M{x} {y}h{cell_width}v{CELL_HEIGHT}h-{cell_width}z\"/>");
+    }
     for (lane, step) in steps.iter().enumerate() {
         // Ends that are not drawn are far away.
         if let (Some(from), Some(to)) = (find(layout.offset() as i128), find(step.to)) {

@@ -25,8 +25,8 @@ pub(super) const RULES: &str = ".usm-view .usm-rows{width:100%;font-size:12px}\
     .usm-view [data-kind=shared] .usm-life,.usm-view .usm-box[data-kind=shared]{background:var(--usm-shared)}\
     .usm-view [data-holder=reserve] .usm-life{background:var(--usm-reserve);outline:1px solid var(--usm-line)}\
     .usm-view .usm-box{display:inline-block;width:10px;height:10px;margin:0 4px}\
-    .usm-view fieldset{border:1px solid var(--usm-line);margin:4px 0;padding:2px 8px}\
-    .usm-view fieldset label{display:inline-block;margin:2px 14px 2px 0;white-space:nowrap}";
+    .usm-view fieldset{border:1px solid var(--usm-line);margin:4px 0;padding:2px 8px;min-width:0}\
+    .usm-view fieldset label{display:inline-block;margin:2px 14px 2px 0;max-width:100%;overflow-wrap:anywhere}";
 
 /// Memory of a snapshot or of a timeline.
 pub(super) struct Row<'a> {
