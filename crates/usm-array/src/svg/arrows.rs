@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::draw::{CELL_HEIGHT, Cell};
+use super::cell::{CELL_HEIGHT, Cell};
 use crate::layout::Layout;
 
 /// Axes with a line in the legend. A layout has at most 64.

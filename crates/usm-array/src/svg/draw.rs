@@ -5,13 +5,13 @@ use std::fmt::Write as _;
 use usm_memory::html::{Escaped, theme};
 
 use super::arrows::{self, Arrow};
+use super::cell::{CELL_HEIGHT, Cell};
 use super::touch::{Touch, Touches};
 use super::window::windows;
 use crate::dtype::Dtype;
 use crate::layout::Layout;
 
-/// Height of a cell, in pixels, and of a row with the displacements below the cells.
-pub(super) const CELL_HEIGHT: usize = 30;
+/// Height of a row: cells and the displacements below them, in pixels.
 const ROW_HEIGHT: usize = 56;
 const MARGIN: usize = 16;
 /// Distance of lines of text, in pixels.
@@ -28,14 +28,6 @@ const STYLE: &str = ".usm-layout{background:var(--usm-page);max-width:none}\
 .usm-layout .gap{fill:var(--usm-gap)}.usm-layout .free{fill:var(--usm-page)}\
 .usm-layout .outside{stroke:var(--usm-alert);stroke-dasharray:3 2}\
 .usm-layout .frame{fill:none;stroke:var(--usm-text);stroke-width:3}";
-
-/// A cell and where it stands.
-pub(super) struct Cell {
-    pub(super) at: i128,
-    pub(super) x: usize,
-    pub(super) y: usize,
-    touch: Result<Option<Touch>, ()>,
-}
 
 pub(super) fn draw(layout: &Layout, dtype: Dtype, capacity: usize, title: &str) -> String {
     let windows = windows(layout, capacity);

@@ -6,11 +6,13 @@
 //! |---|---|
 //! | `touch.rs` | which indices are at a displacement |
 //! | `window.rs` | which part of the memory is drawn |
+//! | `cell.rs` | one element of the memory, and where it stands |
 //! | `draw.rs` | cells and labels as SVG |
 //! | `arrows.rs` | one step along each axis, and a legend of the axes |
 //! | `table.rs` | an array as HTML: its elements, a table and the drawing |
 
 mod arrows;
+mod cell;
 mod draw;
 mod table;
 mod touch;

@@ -3,10 +3,8 @@
 //! | file | job |
 //! |---|---|
 //! | `device.rs` | a device as a table |
-//! | `memory.rs` | a buffer as a table |
 
 mod device;
-mod memory;
 
 use std::fmt::{self, Display, Write};
 

@@ -2,8 +2,8 @@
 
 use usm_core::ByteCount;
 
-use super::{Escaped, facts, fragment};
-use crate::buffer::{Ownership, UsmBuffer};
+use super::{Ownership, UsmBuffer};
+use crate::html::{Escaped, facts, fragment};
 
 impl UsmBuffer {
     /// Kind, size, place and owner of the memory as a table, as a fragment of HTML for notebooks. The memory is not read.
