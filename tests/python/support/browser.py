@@ -9,6 +9,7 @@ import pathlib
 import shutil
 import struct
 import subprocess
+import sys
 import zlib
 from collections.abc import Iterator
 from typing import Any
@@ -98,6 +99,15 @@ KEYS = {
 }
 
 
+#: The browser reads commands from descriptor 3 and writes answers to 4.
+LAUNCH = """
+import os, sys
+os.dup2(int(sys.argv[1]), 3)
+os.dup2(int(sys.argv[2]), 4)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
+
+
 @contextlib.contextmanager
 def running(path: str, folder: pathlib.Path) -> Iterator[Browser]:
     """A browser of its own, without the network, with its files in `folder`."""
@@ -112,16 +122,11 @@ def running(path: str, folder: pathlib.Path) -> Iterator[Browser]:
         "--disable-dev-shm-usage", f"--user-data-dir={folder}", "--remote-debugging-pipe",
     ]  # fmt: skip
 
-    def connect() -> None:
-        os.dup2(theirs[0], 3)
-        os.dup2(theirs[1], 4)
-
     process = subprocess.Popen(
-        [path, *flags],
+        [sys.executable, "-c", LAUNCH, *map(str, theirs), path, *flags],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        preexec_fn=connect,
-        pass_fds=(3, 4, *theirs),
+        pass_fds=theirs,
     )
     for end in theirs:
         os.close(end)
