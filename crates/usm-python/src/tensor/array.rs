@@ -726,10 +726,12 @@ impl UsmNdarray {
         print::repr(py, self.array())
     }
 
-    /// What the array is, as a table, and where its elements are in memory, as a drawing.
+    /// The elements as text, what the array is as a table, and where its elements are in memory as a drawing.
     #[cfg(feature = "svg")]
-    fn _repr_html_(&self) -> String {
-        self.array().to_html_fragment()
+    fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
+        let array = self.array();
+        let elements = print::text(py, array)?;
+        Ok(py.detach(|| array.html_fragment_with(&elements)))
     }
 
     /// # Safety
