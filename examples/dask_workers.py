@@ -2,7 +2,7 @@
 
 Each worker is a process with its own default device. Workers of one machine send each other a handle of the memory.
 
-    pip install "usm[dask,numpy]"
+    pip install "$wheel[dask,numpy]"
     python examples/dask_workers.py [DEVICE DEVICE]     # two of the devices that `python -m usm` lists
 """
 

@@ -4,7 +4,7 @@ The stand-in interprets the kernels, delays operations at random within the orde
 request, and counts what breaks a rule of CUDA: its *faults*. In a checkout of the project:
 
     cargo build --package cuda-loopback
-    pip install "usm[numpy]" "nvidia-cuda-nvrtc-cu12==12.4.*"
+    pip install "$wheel[numpy]" "nvidia-cuda-nvrtc-cu12==12.4.*"
     export USM_CUDA_DRIVER=target/debug/deps/libcuda_loopback.so
     python examples/gpu_program.py
 """

@@ -2,7 +2,7 @@
 
 The kernel is OpenCL C and CUDA C at once. The host device has no compiler, and computes the same step by slices.
 
-    pip install "usm[sycl-cpu]"                        # matplotlib draws the plot where it is installed
+    pip install "$wheel[sycl-cpu]"                     # matplotlib draws the plot where it is installed
     python examples/heat.py                            # the default device
     python examples/heat.py cuda:gpu:0 heat.svg        # another one, with a plot
 """

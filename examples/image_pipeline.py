@@ -3,7 +3,7 @@
 Each step is a view: other strides and another offset over the same bytes. The last line copies once, into the dense
 planes that a network or an encoder expects. Needs no other library:
 
-    pip install usm
+    pip install "$wheel"
     python examples/image_pipeline.py [RESULT.ppm]
 """
 

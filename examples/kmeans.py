@@ -4,7 +4,7 @@ Host code writes the points, and oneDAL finds the clusters on the device of the 
 
 Needs a SYCL device and scikit-learn-intelex:
 
-    pip install "usm[sycl-cpu]" scikit-learn-intelex scikit-learn-intelex-gpu
+    pip install "$wheel[sycl-cpu]" scikit-learn-intelex scikit-learn-intelex-gpu
     python examples/kmeans.py
 """
 

@@ -2,7 +2,7 @@
 
 Needs a SYCL device, NumPy and dpnp; PyTorch takes part where it is installed.
 
-    pip install "usm[sycl-cpu,dpnp]" torch
+    pip install "$wheel[sycl-cpu,dpnp]" torch
     python examples/one_allocation.py
 """
 
