@@ -72,3 +72,22 @@ pub(crate) const MAKE: &[&str] = &["maturin>=1.16,<2"];
 /// The compiler of the kernels: a clang with the SPIR-V target, which comes inside the Zig compiler. Exactly one version, so that
 /// the same sources give the same modules.
 pub(crate) const KERNELS: &[&str] = &["ziglang==0.17.0"];
+
+/// All of them, for a look at newer versions.
+pub(crate) const ALL: &[&[&str]] = &[
+    SYCL,
+    DASK,
+    PEERS,
+    COMPARED,
+    HEAVY_PEERS,
+    CUDA_PEERS,
+    NUMPY,
+    NVRTC,
+    PYTEST,
+    ARRAY_API_SUITE,
+    TYPES,
+    REPORT,
+    STYLE,
+    MAKE,
+    KERNELS,
+];
