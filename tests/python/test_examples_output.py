@@ -53,7 +53,7 @@ TABLE = [
     Row("heat.py", "host", ("numpy",), ("host:cpu:0",)),
     Row("heat.py", "sycl", ("numpy",), ("opencl:cpu:0", "heat.svg")),
     Row("heat.py", "cuda", ("numpy",), ("cuda:gpu:0",)),
-    Row("kmeans.py", "sycl", ("numpy", "dpctl", "sklearnex")),
+    Row("kmeans.py", "sycl", ("numpy", "dpctl", "dpnp", "sklearnex")),
     Row("one_allocation.py", "sycl", ("numpy", "dpctl", "dpnp")),
     Row("dask_workers.py", "host", ("numpy", "dask", "distributed")),
     Row("gpu_program.py", "cuda", ("numpy",)),
