@@ -9,6 +9,7 @@ import importlib.util
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 
@@ -75,20 +76,26 @@ def draws() -> bool:
 
 
 def program(folder: pathlib.Path, *arguments: str) -> str:
-    """What a Python program prints. It must succeed."""
-    done = subprocess.run(
+    """What a Python program prints. It must succeed in time; else it ends with the processes that it started."""
+    with subprocess.Popen(
         [sys.executable, *arguments],
         env=process.MINIMAL,
         cwd=folder,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        timeout=process.LIMIT_S,
-        check=False,
-    )
-    if "NVRTC, which was not found" in done.stderr:
+        start_new_session=True,
+    ) as started:
+        try:
+            printed, errors = started.communicate(timeout=process.LIMIT_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(started.pid, signal.SIGKILL)
+            printed, errors = started.communicate()
+            pytest.fail(f"no end after {process.LIMIT_S} s\n{printed}\n{errors}")
+    if "NVRTC, which was not found" in errors:
         requirements.missing("NVRTC", "a kernel in CUDA C needs it", required=requirements.REQUIRE_NVRTC)
-    assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
-    return done.stdout
+    assert started.returncode == 0, f"exit {started.returncode}\n{printed}\n{errors}"
+    return printed
 
 
 def agrees(printed: str, expected: str) -> bool:
