@@ -77,6 +77,18 @@ enum Command {
     Bench(commands::bench::Options),
     /// Build the kernels of usm-array: OpenCL C to modules of SPIR-V and PTX, which are committed
     Kernels,
+    /// Check that version, changelog and tags agree and that the tree is clean, and list the commands of a release
+    Release {
+        /// Required: this command publishes nothing
+        #[arg(long, required = true)]
+        dry_run: bool,
+    },
+    /// Update Cargo.lock, and show newer versions of crates and of packages of Python
+    Update {
+        /// Show, and change nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
     /// Run the checks that take too long for each change, in named parts; writes docs/verified.md
     Verify(commands::verify::Options),
 }
@@ -108,6 +120,8 @@ fn run(cli: Cli) -> Result<()> {
         Command::Docs => commands::docs::run(project),
         Command::Bench(options) => commands::bench::run(project, &options),
         Command::Kernels => commands::kernels::run(project),
+        Command::Release { dry_run: _ } => commands::release::run(project),
+        Command::Update { dry_run } => commands::update::run(project, dry_run),
         Command::Verify(options) => commands::verify::run(project, &options),
     }
 }
