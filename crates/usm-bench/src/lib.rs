@@ -30,3 +30,7 @@ pub fn places() -> Vec<(String, Queue, UsmKind)> {
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 pub struct Readme;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../guide/start/rust.md")]
+pub struct GuideOfRust;

@@ -42,5 +42,5 @@ fn sources(project: &Project, steps: &mut Steps) -> Result<()> {
         // With the same features, what is checked here needs no check for the documentation.
         openly(clippy.arg(docs::ALL_FEATURES).args(["--", "-D", "warnings"]))
     })?;
-    steps.step("documentation", || docs::run(project))
+    steps.step("documentation of the crates", || docs::rustdoc(project))
 }
