@@ -22,6 +22,7 @@ include_patterns = [
     "docs/array-api.md",
     "docs/verified.md",
     "docs/decisions/*.md",
+    "docs/history/*.md",
     "CHANGELOG.md",
     "SECURITY.md",
     "PERFORMANCE.md",
@@ -31,15 +32,12 @@ exclude_patterns = ["target", ".git", "guide/_site"]
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 4
-# The files of the repository that are no pages are not looked for on the network.
+myst_url_schemes = ["http", "https", "mailto", "rustdoc"]
 repository_url = "https://github.com/usm-rs/usm"
 
 nitpicky = True
 default_role = "code"
 highlight_language = "none"
-# Fences that name a language without a lexer, or a drawing.
-pygments_style = "a11y-high-contrast-light"
-
 autodoc_member_order = "alphabetical"
 autodoc_typehints = "none"
 # Python's own names in signatures need no link.

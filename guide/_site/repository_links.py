@@ -1,16 +1,22 @@
-"""Links of pages to files of the project that are no pages lead to the repository. A missing file is left, and is a warning."""
+"""Links of pages to files of the project that are no pages.
+
+A link to the folder of a crate leads to its documentation by rustdoc, beside the pages. Other links lead to the repository. A missing
+file is a warning.
+"""
 
 import os
 import re
 from pathlib import Path
 from typing import Any
 
+from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util import logging
 
 _LOGGER = logging.getLogger(__name__)
 #: A link of Markdown, with its target up to an anchor or a title.
 _LINK = re.compile(r"(?<=\]\()(?P<target>[^)#\s<>]+)(?P<anchor>#[^)\s]*)?(?=\))")
+_CRATE = re.compile(r"crates/((?:usm|sycl)-(?:sys|derive|core|memory|array|python))")
 _FENCE = re.compile(r"^ *(```+|~~~+)", re.MULTILINE)
 
 
@@ -48,13 +54,23 @@ def _rewrite(app: Sphinx, docname: str, content: list[str]) -> None:
             return match[0]
         if page.parent / target == file and file.suffix == ".svg":
             return match[0]
+        if crate := _CRATE.fullmatch(inner.as_posix()):
+            return f"rustdoc:{crate[1].replace('-', '_')}"
         kind = "tree" if file.is_dir() else "blob"
         return f"{app.config.repository_url}/{kind}/main/{inner.as_posix()}{anchor}"
 
     content[0] = _outside_of_fences(content[0], lambda line: _LINK.sub(resolved, line))
 
 
+def _lead_to_rustdoc(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    for node in doctree.findall(nodes.reference):
+        scheme, _, crate = node.get("refuri", "").partition(":")
+        if scheme == "rustdoc":
+            node["refuri"] = f"{'../' * docname.count('/')}rust/{crate}/index.html"
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_config_value("repository_url", "", "env")
     app.connect("source-read", _rewrite)
+    app.connect("doctree-resolved", _lead_to_rustdoc)
     return {"parallel_read_safe": True}

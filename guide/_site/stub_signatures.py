@@ -8,8 +8,6 @@ from sphinx.application import Sphinx
 
 import usm
 
-_SHORT = {"builtins.": "", "SupportsIndex": "int"}
-
 
 def _of_function(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
     arguments = ast.unparse(node.args)
@@ -53,5 +51,12 @@ def setup(app: Sphinx) -> dict[str, bool]:
             return first, ""
         return arguments, "" if what == "class" else back
 
+    def docstring(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+        # Docstrings are plain text: a bar is no substitution, except in literals and in examples.
+        for number, line in enumerate(lines):
+            if "|" in line and "``" not in line and not line.startswith((">>>", "...", "(", "[")):
+                lines[number] = line.replace("|", "\\|")
+
     app.connect("autodoc-process-signature", signature)
+    app.connect("autodoc-process-docstring", docstring)
     return {"parallel_read_safe": True}

@@ -2,7 +2,9 @@
 
 import doctest
 import os
+import pathlib
 import re
+import sys
 
 import pytest
 
@@ -17,7 +19,7 @@ MODULES = {
     "dpctl": requirements.REQUIRE_SYCL,
     "dask": requirements.REQUIRE_SYCL,
     "distributed": requirements.REQUIRE_SYCL,
-    **dict.fromkeys(("dpnp", "jax", "joblib", "mpi4py", "sklearnex", "xarray", "zarr"), requirements.REQUIRE_PEERS),
+    **dict.fromkeys(("dpnp", "jax", "joblib", "mpi4py", "sklearn", "sklearnex", "xarray", "zarr"), requirements.REQUIRE_PEERS),
     **dict.fromkeys(("torch", "ray"), requirements.REQUIRE_ALL_PEERS),
     **dict.fromkeys(("cupy", "numba", "usm_pyext_example"), False),
 }
@@ -47,7 +49,13 @@ def test_a_program(program, tmp_path):
     for name in program.needs:
         if name not in DEVICES:
             requirements.module(name, required=MODULES[name])
-    done = process.run_program(program.source(), tmp_path, **variables)
+    launcher = []
+    if "mpi4py" in program.needs:
+        mpiexec = pathlib.Path(sys.executable).parent / "mpiexec"
+        if not mpiexec.exists():
+            requirements.missing("mpiexec", f"there is no {mpiexec}", required=requirements.REQUIRE_PEERS)
+        launcher = [str(mpiexec), "-n", "1"]
+    done = process.run_program(program.source(), tmp_path, launcher, **variables)
     assert done.returncode == 0, done.stdout + done.stderr
     printed = guide.outputs(done.stdout)
     assert len(printed) == len(program.blocks)

@@ -34,3 +34,11 @@ pub struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../../../guide/start/rust.md")]
 pub struct GuideOfRust;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../guide/concepts/conflicts.md")]
+pub struct GuideOfConflicts;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../guide/howto/testing.md")]
+pub struct GuideOfTesting;
