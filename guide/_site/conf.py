@@ -53,6 +53,8 @@ html_theme_options = {
     "navbar_align": "left",
     "navbar_end": ["theme-switcher", "navbar-icon-links"],
     "icon_links": [{"name": "Repository", "url": repository_url, "icon": "fa-brands fa-github", "type": "fontawesome"}],
+    # The button with a text has another name for screen readers than for eyes.
+    "navbar_persistent": ["search-button"],
     "show_prev_next": True,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],

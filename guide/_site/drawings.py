@@ -7,7 +7,7 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.application import Sphinx
 
-#: The colours of a drawing that stands alone; the site has its own, in static/usm.css.
+#: The style has the colours of a drawing that stands alone; the site has its own, in static/usm.css.
 _STYLE = re.compile(r"<style>.*?</style>\s*", re.DOTALL)
 
 
@@ -15,7 +15,7 @@ def _embed(app: Sphinx, doctree: nodes.document) -> None:
     page = Path(app.env.doc2path(app.env.docname))
     for number, image in enumerate(list(doctree.findall(nodes.image))):
         file = page.parent / image["uri"]
-        if not image["uri"].endswith(".svg") or not file.exists():
+        if "://" in image["uri"] or not file.exists() or file.suffix != ".svg":
             continue
         app.env.note_dependency(str(file))
         svg = _STYLE.sub("", file.read_text(encoding="utf-8")).strip()

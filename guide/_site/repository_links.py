@@ -52,7 +52,7 @@ def _rewrite(app: Sphinx, docname: str, content: list[str]) -> None:
         inner = file.relative_to(root)
         if inner.with_suffix("").as_posix() in app.env.found_docs and inner.suffix in (".md", ".rst"):
             return match[0]
-        if page.parent / target == file and file.suffix == ".svg":
+        if file.suffix == ".svg":
             return match[0]
         if crate := _CRATE.fullmatch(inner.as_posix()):
             return f"rustdoc:{crate[1].replace('-', '_')}"

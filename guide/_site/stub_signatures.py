@@ -54,8 +54,10 @@ def setup(app: Sphinx) -> dict[str, bool]:
     def docstring(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
         # Docstrings are plain text: a bar is no substitution, except in literals and in examples.
         for number, line in enumerate(lines):
-            if "|" in line and "``" not in line and not line.startswith((">>>", "...", "(", "[")):
-                lines[number] = line.replace("|", "\\|")
+            parts = line.split("``")
+            if "|" in line and not line.startswith((">>>", "...", "(", "[")):
+                parts[::2] = [part.replace("|", "\\|") for part in parts[::2]]
+                lines[number] = "``".join(parts)
 
     app.connect("autodoc-process-signature", signature)
     app.connect("autodoc-process-docstring", docstring)
