@@ -45,7 +45,7 @@ def _parts(link: str) -> tuple[str, str] | None:
 
 
 def of_site(site: Path) -> tuple[int, list[str]]:
-    """The number of links between the pages, and the broken ones. Pages of rustdoc are targets only: rustdoc checks its own."""
+    """The number of links between the pages, and the broken ones. rustdoc checks the links of its own pages."""
     pages: dict[Path, _Page] = {}
 
     def page(file: Path) -> _Page:

@@ -1,7 +1,7 @@
 """Links of pages to files of the project that are no pages.
 
-A link to the folder of a crate leads to its documentation by rustdoc, beside the pages. Other links lead to the repository. A missing
-file is a warning.
+A link to the folder of a crate leads to its documentation by rustdoc, beside the pages. Other links lead to the
+repository. A missing file is a warning.
 """
 
 import os

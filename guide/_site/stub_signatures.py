@@ -34,7 +34,9 @@ class _Stubs:
 def setup(app: Sphinx) -> dict[str, bool]:
     stubs = _Stubs(Path(usm.__file__).parent)
 
-    def signature(app: Sphinx, what: str, name: str, obj: Any, options: Any, given: str | None, result: str | None) -> Any:
+    def signature(
+        app: Sphinx, what: str, name: str, obj: Any, options: Any, given: str | None, result: str | None
+    ) -> Any:
         if what not in ("function", "method", "class"):
             return None
         parts = name.split(".")

@@ -1,4 +1,4 @@
-"""The code on the pages of the guide: Python runs as it stands there, Rust is a doctest, and commands are those that exist."""
+"""The code on the pages of the guide: Python runs as it stands there, Rust is a doctest, and commands exist."""
 
 import doctest
 import os
@@ -19,7 +19,9 @@ MODULES = {
     "dpctl": requirements.REQUIRE_SYCL,
     "dask": requirements.REQUIRE_SYCL,
     "distributed": requirements.REQUIRE_SYCL,
-    **dict.fromkeys(("dpnp", "jax", "joblib", "mpi4py", "sklearn", "sklearnex", "xarray", "zarr"), requirements.REQUIRE_PEERS),
+    **dict.fromkeys(
+        ("dpnp", "jax", "joblib", "mpi4py", "sklearn", "sklearnex", "xarray", "zarr"), requirements.REQUIRE_PEERS
+    ),
     **dict.fromkeys(("torch", "ray"), requirements.REQUIRE_ALL_PEERS),
     **dict.fromkeys(("cupy", "numba", "usm_pyext_example"), False),
 }
@@ -34,7 +36,9 @@ def device(program: guide.Program) -> str:
     if "cuda" in program.needs:
         found = [device for device in usm.get_devices() if device.backend == "cuda"]
         if not found or found[0].name == "CUDA loopback":
-            requirements.missing("an NVIDIA GPU", "no device of the CUDA driver", required=requirements.REQUIRE_CUDA and not found)
+            requirements.missing(
+                "an NVIDIA GPU", "no device of the CUDA driver", required=requirements.REQUIRE_CUDA and not found
+            )
         return found[0].filter_string
     if "sycl" in program.needs:
         if requirements.REQUIRE_CUDA:
@@ -63,7 +67,9 @@ def test_a_program(program, tmp_path):
     for block, found in zip(program.blocks, printed, strict=True):
         wanted = block.output
         where = f"guide/{program.page}.md:{block.line}"
-        assert wanted is None or checker.check_output(wanted, found, FLAGS), f"{where} prints\n{found}\nin place of\n{wanted}"
+        assert wanted is None or checker.check_output(wanted, found, FLAGS), (
+            f"{where} prints\n{found}\nin place of\n{wanted}"
+        )
 
 
 @pytest.mark.skipif(not guide.FOLDER.exists(), reason="the guide is not here")
@@ -103,7 +109,9 @@ class TestPages:
         num_checked = 0
         for file in guide.pages():
             for block in guide.blocks(file):
-                assert block.language not in ("", "bash", "shell", "console"), f"{file}:{block.line}: {block.language!r}"
+                assert block.language not in ("", "bash", "shell", "console"), (
+                    f"{file}:{block.line}: {block.language!r}"
+                )
                 if block.language != "sh":
                     continue
                 for word in re.findall(r"cargo xtask (\w+)", block.text):

@@ -2,7 +2,8 @@
 
 All Python blocks of a page are one program, in their order. These comments stand before a block:
 
-- ``<!-- program -->`` begins another program there, and ``<!-- program needs NAME, NAME -->`` one that needs libraries or devices;
+- ``<!-- program -->`` begins another program there, and ``<!-- program needs NAME, NAME -->`` one that needs these
+  libraries or devices;
 - ``<!-- raises NAME -->``: the block ends by this exception, and the program goes on.
 
 A block of text that follows a Python block directly is its output, where ``...`` stands for any text.
@@ -76,7 +77,7 @@ def blocks(file: pathlib.Path) -> Iterator[Block]:
     lines = file.read_text(encoding="utf-8").split("\n")
     comments: list[str] = []
     block: Block | None = None
-    fence, previous = "", None
+    fence, indent, previous = "", 0, None
     for number, line in enumerate(lines, 1):
         text = line.strip()
         if block is not None:

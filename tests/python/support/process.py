@@ -17,7 +17,7 @@ MINIMAL = {name: os.environ[name] for name in _KEPT if name in os.environ}
 def run_program(
     text: str, folder: pathlib.Path, launcher: Sequence[str] = (), **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """As `run`, from a file in `folder`, which processes of the program read again. A launcher starts it where one is given."""
+    """As `run`, from a file in `folder`, which processes of the program read again. A launcher may start it."""
     program = folder / "program.py"
     program.write_text(text)
     return subprocess.run(

@@ -50,6 +50,11 @@ pub(crate) fn run(project: &Project, options: &Options) -> Result<()> {
     Ok(())
 }
 
+/// The site of a wheel that is built, over rustdoc's pages that are built, with a check of its links.
+pub(super) fn site_in_gate(project: &Project) -> Result<()> {
+    check_links(project, &site(project, &wheel::build_quick(project)?)?)
+}
+
 /// Builds `target/doc`.
 pub(super) fn rustdoc(project: &Project) -> Result<()> {
     let doc = project.cargo_with_python(
@@ -59,7 +64,7 @@ pub(super) fn rustdoc(project: &Project) -> Result<()> {
 }
 
 /// Builds `target/site` with the documentation of the crates in it, and returns its folder. The reference is that of a wheel.
-pub(super) fn site(project: &Project, wheel: &Path) -> Result<PathBuf> {
+fn site(project: &Project, wheel: &Path) -> Result<PathBuf> {
     let venv = Venv::with(project, "venv-docs", &[SITE])?;
     venv.install_wheel(wheel)?;
     let site = project.target.join("site");
@@ -75,7 +80,7 @@ pub(super) fn site(project: &Project, wheel: &Path) -> Result<PathBuf> {
 }
 
 /// Checks the links of the site, and those between files of the repository.
-pub(super) fn check_links(project: &Project, site: &Path) -> Result<()> {
+fn check_links(project: &Project, site: &Path) -> Result<()> {
     let venv = Venv::with(project, "venv-docs", &[])?;
     let links = project.root.join(SETTINGS).join("links.py");
     openly(venv.python().arg("-B").arg(links).arg(site).arg(&project.root))
