@@ -46,6 +46,8 @@ nitpick_ignore_regex = [("py:.*", r".*")]
 html_theme = "pydata_sphinx_theme"
 html_static_path = ["static"]
 html_css_files = ["usm.css"]
+# A start page, and a page with a wide table.
+html_sidebars = {"guide/index": [], "guide/interoperability": []}
 html_copy_source = False
 html_show_sourcelink = False
 html_extra_path = ["extra"]
@@ -56,7 +58,7 @@ html_theme_options = {
     # The button with a text has another name for screen readers than for eyes.
     "navbar_persistent": ["search-button"],
     "show_prev_next": True,
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {"**": ["page-toc"], "guide/index": [], "guide/interoperability": []},
     "footer_start": ["copyright"],
     "footer_end": ["sphinx-version"],
     "pygments_light_style": "a11y-high-contrast-light",
