@@ -93,7 +93,9 @@ fn check_accessibility(project: &Project, site: &Path) -> Result<()> {
         return Ok(());
     };
     let (Some(node), Some(npm)) = (on_path("node"), on_path("npm")) else {
-        say("NOT CHECKED: accessibility, since node or npm was not found (Debian, Ubuntu: apt install nodejs npm)");
+        say(
+            "NOT CHECKED: accessibility, since node or npm was not found (Debian, Ubuntu: apt install nodejs npm)",
+        );
         return Ok(());
     };
     let folder = project.target.join("site-check");
