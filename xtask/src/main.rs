@@ -71,8 +71,8 @@ enum Command {
     },
     /// Build the wheel and check its contents
     Dist,
-    /// Build the documentation, warnings are errors
-    Docs,
+    /// Build the site and the documentation of the crates, warnings are errors; writes target/site
+    Docs(commands::docs::Options),
     /// Compare with peers and limits; writes target/bench/report.html, report.json and summary.md
     Bench(commands::bench::Options),
     /// Build the kernels of usm-array: OpenCL C to modules of SPIR-V and PTX, which are committed
@@ -117,7 +117,7 @@ fn run(cli: Cli) -> Result<()> {
         Command::Doctor { json: true, .. } => commands::doctor::json(project),
         Command::Doctor { verbose, .. } => commands::doctor::run(project, verbose),
         Command::Dist => commands::dist::run(project),
-        Command::Docs => commands::docs::run(project),
+        Command::Docs(options) => commands::docs::run(project, &options),
         Command::Bench(options) => commands::bench::run(project, &options),
         Command::Kernels => commands::kernels::run(project),
         Command::Release { dry_run: _ } => commands::release::run(project),

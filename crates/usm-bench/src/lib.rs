@@ -30,3 +30,15 @@ pub fn places() -> Vec<(String, Queue, UsmKind)> {
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 pub struct Readme;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../guide/start/rust.md")]
+pub struct GuideOfRust;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../guide/concepts/conflicts.md")]
+pub struct GuideOfConflicts;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../guide/howto/testing.md")]
+pub struct GuideOfTesting;

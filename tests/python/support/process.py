@@ -5,6 +5,7 @@ import pathlib
 import subprocess
 import sys
 import textwrap
+from collections.abc import Sequence
 
 # PATH, and where the tested package and the tested driver of CUDA are, unless they are found without.
 _KEPT = ("PATH", "PYTHONPATH", "USM_CUDA_DRIVER")
@@ -13,12 +14,14 @@ LIMIT_S = 100
 MINIMAL = {name: os.environ[name] for name in _KEPT if name in os.environ}
 
 
-def run_program(text: str, folder: pathlib.Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """As `run`, from a file in `folder`, which processes of the program read again."""
+def run_program(
+    text: str, folder: pathlib.Path, launcher: Sequence[str] = (), **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """As `run`, from a file in `folder`, which processes of the program read again. A launcher may start it."""
     program = folder / "program.py"
     program.write_text(text)
     return subprocess.run(
-        [sys.executable, str(program)],
+        [*launcher, sys.executable, str(program)],
         env={**MINIMAL, **environment},
         capture_output=True,
         text=True,

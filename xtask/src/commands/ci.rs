@@ -24,6 +24,7 @@ fn all(project: &Project, steps: &mut Steps) -> Result<()> {
         steps.step("packages for Python, begun at the start", || test::joined(packages))?;
         let miri = scope.spawn(move || verify::miri_in_gate(&for_miri));
         test::all(project, peers, steps)?;
+        steps.step("site and its links", || docs::site_in_gate(project))?;
         steps.step("Miri, begun before the build of the Rust tests", || test::joined(miri))
     })
 }
@@ -42,5 +43,5 @@ fn sources(project: &Project, steps: &mut Steps) -> Result<()> {
         // With the same features, what is checked here needs no check for the documentation.
         openly(clippy.arg(docs::ALL_FEATURES).args(["--", "-D", "warnings"]))
     })?;
-    steps.step("documentation", || docs::run(project))
+    steps.step("documentation of the crates", || docs::rustdoc(project))
 }

@@ -63,6 +63,9 @@ pub(crate) const TYPES: &[&str] = &["mypy>=1.18", "basedpyright>=1.40"];
 /// What draws the report of the comparison, and makes a page of its Markdown.
 pub(crate) const REPORT: &[&str] = &["markdown>=3.8", "matplotlib>=3.10"];
 
+/// What makes the site of the pages of the guide. Minor versions, since a warning of a new one is an error.
+pub(crate) const SITE: &[&str] = &["sphinx==9.0.*", "pydata-sphinx-theme==0.24.*", "myst-parser==5.2.*"];
+
 /// The checker of the Python style. One minor version, since each formats a little differently.
 pub(crate) const STYLE: &[&str] = &["ruff>=0.17.5,<0.18"];
 
