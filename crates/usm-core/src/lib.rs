@@ -75,6 +75,7 @@ pub mod fork;
 mod kernel;
 mod kind;
 mod live;
+mod os;
 mod pending;
 mod platform;
 mod processes;
@@ -93,7 +94,7 @@ pub use backend::{
 };
 pub use backend::{
     BackendId, DeviceInfo, DeviceType, EventStatus, HostTask, MemoryFigures, PointerInfo, ProfilingTimes,
-    QueueProperties, SharedMemory, SharedRange, TaskMemory,
+    QueueProperties, SharedFile, SharedMemory, SharedRange, TaskMemory,
 };
 pub use capture::release_from_graphs;
 pub use completion::Completion;
