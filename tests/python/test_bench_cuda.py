@@ -34,9 +34,10 @@ def printed(program):
 
 
 def names(smoke):
-    modules = "import device_calls, device_compute, device_copies, json"
-    cases = f"[*device_copies.cases({smoke}), *device_calls.cases({smoke}), *device_compute.cases({smoke})]"
-    return json.loads(printed(f"{modules}\nprint(json.dumps([case.name for case in {cases}]))"))
+    modules = ["device_copies", "device_calls", "device_compute", "device_processes"]
+    cases = ", ".join(f"*{module}.cases({smoke})" for module in modules)
+    program = f"import {', '.join(modules)}, json\nprint(json.dumps([case.name for case in [{cases}]]))"
+    return json.loads(printed(program))
 
 
 def test_goals_are_about_cases_that_there_are():

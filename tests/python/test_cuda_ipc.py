@@ -3,6 +3,8 @@
 import ctypes
 import multiprocessing
 import os
+import signal
+import threading
 import time
 
 import pytest
@@ -150,3 +152,67 @@ def test_host_and_shared_memory_say_what_works(cuda_queue):
         array = ut.zeros(20000, usm_type=kind, sycl_queue=cuda_queue)
         with pytest.raises(ValueError, match="CUDA shares device memory alone.*a copy works"):
             usm.ipc.export(array)
+
+
+def submit(driver, queue, seconds):
+    """An array that gets its content after so many seconds."""
+    array = ut.zeros(SIZE, dtype="i4", sycl_queue=queue)
+    queue.wait()
+    driver.hold(queue.native_stream, seconds)
+    queue.memset_async(array.usm_data, 7)
+    return array
+
+
+def test_a_handle_of_an_array_that_gets_its_content_later(driver, cuda_queue, reader):
+    array = submit(driver, cuda_queue, 2)
+    started = time.monotonic()
+    handle = usm.ipc.export(array)
+    assert time.monotonic() - started < 1, "an export waits for nothing"
+    assert ask(reader, bytes(handle)) == [0x07070707] * SIZE
+    assert time.monotonic() - started > 1.5
+    assert close(reader) == "closed"
+    assert ask(reader, bytes(handle)) == [0x07070707] * SIZE, "the work is complete"
+    assert close(reader) == "closed"
+
+
+def export_of_a_slow_one(pipe):
+    queue = usm.SyclQueue("cuda")
+    ut.zeros(1, sycl_queue=queue)
+    array = submit(Driver(), queue, 60)
+    handle = usm.ipc.export(array)
+    pipe.send(bytes(handle))
+    pipe.recv()
+
+
+@pytest.fixture
+def slow():
+    """Another process, and the handle of an array in it that gets its content in a minute."""
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=export_of_a_slow_one, args=(theirs,), daemon=True)
+    process.start()
+    theirs.close()
+    assert ours.poll(60)
+    yield process, ours.recv()
+    process.kill()
+    process.join(60)
+
+
+def test_who_waits_for_a_process_that_is_killed_gets_an_error(cuda_queue, slow):
+    process, handle = slow
+    timer = threading.Timer(1, process.kill)
+    timer.start()
+    with pytest.raises(usm.UsmError, match=f"process {process.pid}"):
+        usm.ipc.open(handle)
+    timer.join()
+
+
+def test_ctrl_c_ends_the_wait_for_another_process(cuda_queue, slow):
+    _, handle = slow
+    timer = threading.Timer(1, signal.raise_signal, (signal.SIGINT,))
+    started = time.monotonic()
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        usm.ipc.open(handle)
+    assert time.monotonic() - started < 10
+    timer.join()

@@ -4,12 +4,61 @@ import pytest
 
 import usm.tensor as ut
 
-from support.dlpack import CPU, Exporter
+from support.dlpack import CPU, CapsuleExporter, Exporter
 from support.layouts import STRIDED, strided_array
 from support.narrow import NARROW
 from support.values import DTYPES, counting
 
 FORWARD = [name for name, (_, strides, _) in STRIDED.items() if all(stride >= 0 for stride in strides)]
+
+
+@pytest.mark.parametrize("layout", FORWARD)
+def test_arrays_are_tensors_without_a_copy(torch, allocate, host_accessible, layout):
+    """Also of a SYCL device, whose kDLOneAPI this PyTorch refuses."""
+    a, expected = strided_array(allocate, host_accessible, layout)
+    for to_torch in (torch.from_dlpack, torch.utils.dlpack.from_dlpack, torch.as_tensor):
+        theirs = to_torch(a)
+        assert (tuple(theirs.shape), theirs.tolist(), theirs.device.type) == (a.shape, expected, "cpu")
+        if a.size:
+            assert theirs.data_ptr() == a._pointer
+            theirs.fill_(-1)
+            assert a.tolist() == theirs.tolist()
+            expected = theirs.tolist()
+    assert torch.from_dlpack(a, device="cpu", copy=True).data_ptr() != a._pointer or not a.size
+
+
+def test_work_on_the_array_is_complete(torch, queue, host_accessible):
+    a = ut.zeros(2**20, dtype="i4", usm_type=host_accessible, sycl_queue=queue)
+    device = ut.ones(2**20, dtype="i4", usm_type="device", sycl_queue=queue)
+    for _ in range(10):
+        queue.memset(a.usm_data, 0)
+        queue.memcpy_async(a.usm_data, device.usm_data, a.nbytes)
+        assert int(torch.from_dlpack(a).min()) == 1
+
+
+def test_other_consumers_of_sycl_memory_keep_it(torch, dpt, sycl_queue, host_accessible):
+    """PyTorch alone gets kDLCPU, in the module that it imports tensors with."""
+    a = ut.asarray([1, 2], usm_type=host_accessible, sycl_queue=sycl_queue)
+    expected = a.__dlpack_device__()
+    assert torch.from_dlpack(a).data_ptr() == a._pointer
+    assert a.__dlpack_device__() == expected == dpt.from_dlpack(a).__dlpack_device__()
+    assert dpt.from_dlpack(a)._pointer == a._pointer
+    # What a consumer names, it gets.
+    asked = {"__name__": "torch.utils.dlpack", "a": a, "expected": expected}
+    exec("named, found = a.__dlpack__(dl_device=expected), a.__dlpack_device__()", asked)
+    assert (
+        tuple(asked["found"]) == CPU and dpt.from_dlpack(CapsuleExporter(lambda: asked["named"]))._pointer == a._pointer
+    )
+
+
+def test_pytorch_for_intel_gpus_takes_memory_of_their_runtime(torch, queue, host_accessible, monkeypatch):
+    """Such a PyTorch has the version of its runtime. It knows GPUs of SYCL, and no CPU."""
+    monkeypatch.setattr(torch.version, "xpu", "20260000")
+    a = ut.asarray([1.0, 2.0], usm_type=host_accessible, sycl_queue=queue)
+    asked = {"__name__": "torch.utils.dlpack", "a": a}
+    exec("device = a.__dlpack_device__()", asked)
+    is_sycl_gpu = queue.sycl_device.is_gpu and queue.backend.name != "host"
+    assert (tuple(asked["device"]) == CPU) == (not is_sycl_gpu)
 
 
 @pytest.mark.parametrize("layout", FORWARD)
@@ -87,17 +136,16 @@ def test_the_ways_that_need_no_thought(torch, numpy, queue, host_accessible, dty
     assert a[0].item() == 1
 
 
-def test_torch_computes_in_place(torch, numpy, queue, host_accessible):
+def test_torch_computes_in_place(torch, queue, host_accessible):
     a = ut.asarray([1.0, 2.0], usm_type=host_accessible, sycl_queue=queue)
-    on_host = queue.sycl_device.backend == "host"
-    theirs = torch.from_dlpack(a) if on_host else torch.from_numpy(numpy.asarray(a))
+    theirs = torch.from_dlpack(a)
     theirs += 1
     assert a.tolist() == [2, 3]
 
 
-def test_device_memory_is_refused_politely(torch, host_queue):
-    a = ut.asarray([1.0, 2.0], usm_type="device", sycl_queue=host_queue)
-    # PyTorch looks for a module of the added device.
-    with pytest.raises((BufferError, RuntimeError, ImportError)):
+def test_device_memory_is_refused_politely(torch, queue):
+    a = ut.asarray([1.0, 2.0], usm_type="device", sycl_queue=queue)
+    with pytest.raises(BufferError, match="device memory of .* host and shared memory"):
         torch.from_dlpack(a)
     assert a.tolist() == [1, 2]
+    assert torch.from_dlpack(ut.asarray(a, usm_type="host")).tolist() == [1, 2]

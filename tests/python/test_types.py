@@ -3,6 +3,7 @@
 import pathlib
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import pytest
 
@@ -83,8 +84,15 @@ def run(tool, *arguments, cwd):
     return done.returncode, done.stdout + done.stderr
 
 
+# Parts of the package that cannot be imported without a library.
+PARTS = {"dpnp": r"usm\.compute\._dpnp", "zarr": r"usm\.zarr(\..*)?"}
+
+
 def test_stubs_match_the_native_module(tmp_path):
-    code, output = run("mypy.stubtest", "usm", "--allowlist", str(ALLOWED), "--ignore-unused-allowlist", cwd=tmp_path)
+    missing = tmp_path / "missing"
+    missing.write_text("\n".join(part for library, part in PARTS.items() if find_spec(library) is None))
+    allowed = ["--allowlist", str(ALLOWED), "--allowlist", str(missing), "--ignore-unused-allowlist"]
+    code, output = run("mypy.stubtest", "usm", *allowed, cwd=tmp_path)
     assert code == 0, output
 
 

@@ -57,8 +57,14 @@ enum Command {
     },
     /// Run the checks of continuous integration: formatting, clippy, docs, `test --peers`, Miri
     Ci,
-    /// Report the SYCL runtime and the devices, or the tried places
+    /// Say whether usm works here from Rust and from Python, and name a command for each problem; fails where something is broken
     Doctor {
+        /// Also print all devices, places that were searched, and variables
+        #[arg(long, conflicts_with = "interface")]
+        verbose: bool,
+        /// Print the reports of the Pythons as JSON, by their paths; `python -m usm --help` describes the keys
+        #[arg(long, conflicts_with_all = ["interface", "verbose"])]
+        json: bool,
         /// In place of it, compare our table of the C interface with another version: a folder of headers, or a library
         #[arg(long, value_name = "PATH", value_parser = absolute)]
         interface: Option<PathBuf>,
@@ -71,6 +77,18 @@ enum Command {
     Bench(commands::bench::Options),
     /// Build the kernels of usm-array: OpenCL C to modules of SPIR-V and PTX, which are committed
     Kernels,
+    /// Check that version, changelog and tags agree and that the tree is clean, and list the commands of a release
+    Release {
+        /// Required: this command publishes nothing
+        #[arg(long, required = true)]
+        dry_run: bool,
+    },
+    /// Update Cargo.lock, and show newer versions of crates and of packages of Python
+    Update {
+        /// Show, and change nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
     /// Run the checks that take too long for each change, in named parts; writes docs/verified.md
     Verify(commands::verify::Options),
 }
@@ -95,12 +113,15 @@ fn run(cli: Cli) -> Result<()> {
         Command::Test { peers: true, package, .. } => test::run(project, test::LIGHT_PEERS, &package),
         Command::Test { package, .. } => test::run(project, &[], &package),
         Command::Ci => commands::ci::run(project),
-        Command::Doctor { interface: Some(path) } => commands::doctor::compare_interface(project, &path),
-        Command::Doctor { interface: None } => commands::doctor::run(project),
+        Command::Doctor { interface: Some(path), .. } => commands::doctor::compare_interface(project, &path),
+        Command::Doctor { json: true, .. } => commands::doctor::json(project),
+        Command::Doctor { verbose, .. } => commands::doctor::run(project, verbose),
         Command::Dist => commands::dist::run(project),
         Command::Docs => commands::docs::run(project),
         Command::Bench(options) => commands::bench::run(project, &options),
         Command::Kernels => commands::kernels::run(project),
+        Command::Release { dry_run: _ } => commands::release::run(project),
+        Command::Update { dry_run } => commands::update::run(project, dry_run),
         Command::Verify(options) => commands::verify::run(project, &options),
     }
 }

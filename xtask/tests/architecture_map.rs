@@ -1,5 +1,5 @@
 //! The documents name crates, folders, files, functions and types that exist, and their links lead somewhere.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
 
@@ -183,6 +183,93 @@ fn files_to_change_exist() {
     assert_eq!(not_whole(section, &tree), [""; 0], "paths of CONTRIBUTING.md that are not whole");
     let missing = missing(section, &tree);
     assert!(missing.is_empty(), "CONTRIBUTING.md names what is not there:\n{}", missing.join("\n"));
+}
+
+/// The heading of the table of walks in that section.
+const WALKS: &str = "| walk | first | last |";
+
+/// The paths of a row, with the names behind them, and with the file of a name that has none before it.
+fn paths_of(row: &str) -> Vec<String> {
+    let mut file = "";
+    let mut found = Vec::new();
+    for word in row.split('`').skip(1).step_by(2) {
+        let (path, name) = word.split_once("::").unwrap_or((word, ""));
+        if is_path(path) {
+            file = path;
+        }
+        if is_path(path) || path.is_empty() {
+            found.push(if name.is_empty() { file.to_owned() } else { format!("{file}::{name}") });
+        }
+    }
+    found
+}
+
+/// The rows of the table below a heading.
+fn rows<'a>(section: &'a str, heading: &str) -> Vec<&'a str> {
+    let (_, table) = section.split_once(heading).unwrap();
+    table.lines().skip(2).take_while(|line| line.starts_with('|')).collect()
+}
+
+/// The paths of each goal, row by row.
+fn goals(section: &str) -> BTreeMap<&str, Vec<Vec<String>>> {
+    let mut goals: BTreeMap<&str, Vec<_>> = BTreeMap::new();
+    let mut goal = "";
+    for row in rows(section, "| goal | file | change |") {
+        let cells: Vec<_> = row.split('|').map(str::trim).collect();
+        let [_, name, files, ..] = cells[..] else { panic!("{row} has no three cells") };
+        goal = if name.is_empty() { goal } else { name };
+        goals.entry(goal).or_default().push(paths_of(files));
+    }
+    goals
+}
+
+/// What is wrong with the table of walks of a section.
+fn wrong_walks(section: &str) -> Vec<String> {
+    let goals = goals(section);
+    let mut wrong = Vec::new();
+    for walk in rows(section, WALKS) {
+        let cells: Vec<_> = walk.split('|').map(str::trim).collect();
+        let [_, name, first, last, _] = cells[..] else { panic!("{walk} has no three cells") };
+        let Some(steps) = goals.get(name) else {
+            wrong.push(format!("no goal has the name of the walk: {name}"));
+            continue;
+        };
+        let ends = [(first, steps.first()), (last, steps.last())];
+        let [starts_well, ends_well] = ends.map(|(cell, row)| {
+            let paths = paths_of(cell);
+            paths.len() == 1 && row.is_some_and(|row| row.contains(&paths[0]))
+        });
+        let is_check = ["tests/", "/tests.rs", "goals.toml"].iter().any(|part| last.contains(part));
+        if !starts_well || !ends_well || !is_check {
+            wrong.push(format!("{name} does not go from {first} to a test, {last}: {steps:?}"));
+        }
+    }
+    wrong
+}
+
+#[test]
+fn ten_walks_lead_from_their_first_file_to_a_test() {
+    let document = text("CONTRIBUTING.md");
+    let (_, section) = document.split_once(SECTION).unwrap();
+    let section = section.split("\n## ").next().unwrap();
+    assert_eq!(rows(section, WALKS).len(), 10);
+    assert_eq!(wrong_walks(section), [""; 0]);
+}
+
+#[test]
+fn walks_that_lead_elsewhere_are_found() {
+    let goals =
+        "| goal | file | change |\n|---|---|---|\n| a | `x/a.rs::f`, `::g` | |\n| | `x/tests/a.rs` | |\n";
+    let walks = |row: &str| format!("{WALKS}\n|---|---|---|\n{row}\n\n{goals}");
+    assert_eq!(wrong_walks(&walks("| a | `x/a.rs::g` | `x/tests/a.rs` |")), [""; 0]);
+    for wrong in [
+        "| b | `x/a.rs::f` | `x/tests/a.rs` |",
+        "| a | `x/b.rs::f` | `x/tests/a.rs` |",
+        "| a | `x/a.rs::f` | `x/tests/b.rs` |",
+        "| a | `x/a.rs::f` | `x/a.rs::f` |",
+    ] {
+        assert_eq!(wrong_walks(&walks(wrong)).len(), 1, "{wrong}");
+    }
 }
 
 #[test]

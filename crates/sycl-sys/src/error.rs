@@ -29,7 +29,7 @@ pub enum LoadError {
     #[error(
         "{} lacks {} of the {} functions that the SYCL C interface has in {SUPPORTED}, the supported versions \
          (`pip install \"{REQUIREMENT}\"`): {}",
-        .path.display(), .symbols.len(), crate::Api::REQUIRED.len(), .symbols.join(", ")
+        .path.display(), .symbols.len(), crate::Api::REQUIRED.len(), first_of(.symbols)
     )]
     MissingSymbols {
         /// The file.
@@ -72,4 +72,15 @@ pub enum LoadError {
         /// The operating system, as Rust names it.
         os: &'static str,
     },
+}
+
+/// The first names of a list, and how many more there are: a library of another kind lacks all of them.
+fn first_of(symbols: &[&str]) -> String {
+    const NAMED: usize = 5;
+    match symbols.get(..NAMED) {
+        Some(first) if symbols.len() > NAMED => {
+            format!("{} and {} more", first.join(", "), symbols.len() - NAMED)
+        }
+        _ => symbols.join(", "),
+    }
 }

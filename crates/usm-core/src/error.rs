@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use crate::backend::{Aspects, BackendId, MemoryFigures, Partition};
-use crate::{BackendState, UsmKind};
+use crate::{BackendState, ByteCount, UsmKind};
 
 /// Result of this crate's operations.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -51,8 +51,9 @@ pub enum Error {
     },
     /// More bytes in one allocation than the device's limit.
     #[error(
-        "{len_bytes} bytes of {kind} USM exceed the largest single allocation of device {device}, \
-         {max_bytes} bytes"
+        "{} of {kind} USM exceed the largest single allocation of device {device}, {}; split them into parts",
+        ByteCount::from(*len_bytes),
+        ByteCount(*max_bytes)
     )]
     TooLarge {
         /// Requested bytes.
@@ -74,7 +75,8 @@ pub enum Error {
     },
     /// The runtime had no memory left.
     #[error(
-        "out of memory: {len_bytes} bytes of {kind} USM on device {device} could not be allocated{}",
+        "out of memory: {} of {kind} USM on device {device} could not be allocated{}",
+        ByteCount::from(*len_bytes),
         figures.map(|figures| format!("; {figures}")).unwrap_or_default()
     )]
     OutOfMemory {

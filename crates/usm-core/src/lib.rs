@@ -61,6 +61,7 @@ mod allocation;
 
 pub mod backend;
 pub mod bulk;
+mod byte_count;
 mod capture;
 mod completion;
 mod context;
@@ -96,6 +97,7 @@ pub use backend::{
     BackendId, DeviceInfo, DeviceType, EventStatus, HostTask, MemoryFigures, PointerInfo, ProfilingTimes,
     QueueProperties, SharedFile, SharedMemory, SharedRange, TaskMemory,
 };
+pub use byte_count::ByteCount;
 pub use capture::release_from_graphs;
 pub use completion::Completion;
 pub use context::Context;

@@ -5,6 +5,14 @@ use std::ptr::NonNull;
 use crate::{Allocation, Queue, Result, SharedMemory, SharedRange, UsmKind};
 
 impl Queue {
+    /// Whether [`share`](Self::share) leaves memory of a kind as it is: that of GPUs. On the host and on CPUs the first call moves the
+    /// content into other pages.
+    #[must_use]
+    pub fn shares_in_place(&self, kind: UsmKind) -> bool {
+        // SAFETY: the handle is live (H1).
+        unsafe { self.backend().shares_in_place(self.raw(), kind) }
+    }
+
     /// Memory in the form in which other processes of this user and machine [open](Self::open_shared) it.
     ///
     /// The memory stays until this process frees it and the last other process has closed it. Its content stays while others have it
@@ -12,7 +20,7 @@ impl Queue {
     ///
     /// # Safety
     /// 1. `start` begins so many bytes of live memory of this context, of that kind, which are what `range` says.
-    /// 2. Nobody writes to the bytes during the call.
+    /// 2. Nobody writes to the bytes during the call, unless it [leaves them as they are](Self::shares_in_place).
     ///
     /// # Errors
     /// [`Error::NotShareable`](crate::Error::NotShareable); [`Error::SharedMemory`](crate::Error::SharedMemory) when the system

@@ -1,6 +1,6 @@
 //! What can go wrong with a buffer.
 
-use usm_core::{Error as CoreError, UsmKind};
+use usm_core::{ByteCount, Error as CoreError, UsmKind};
 
 use crate::usage::Usage;
 
@@ -79,7 +79,7 @@ pub enum Error {
     #[error("the result of the completion was taken before: it gives one, by `wait` or by the first `await`")]
     AlreadyTaken,
     /// A write to read-only memory.
-    #[error("the memory is read-only")]
+    #[error("the memory is read-only; write to a copy of it")]
     ReadOnly,
     /// Somebody else has borrowed a part of the same bytes.
     #[error("a part of the {len_bytes} bytes at {address:#x} is borrowed for {held} at the moment")]
@@ -109,7 +109,8 @@ pub enum Error {
     },
     /// A kernel that the runtime refused, as SYCL runtimes do without a reason.
     #[error(
-        "{source} without a reason, usually for a number of another size than the kernel declares; found {arguments}"
+        "the runtime refused the kernel without a reason, usually for a number of another size than the kernel declares: a `float` is \
+         an f32, an `int` an i32; found {arguments} ({source})"
     )]
     KernelRefused {
         /// The error of the runtime.
@@ -118,7 +119,10 @@ pub enum Error {
         arguments: String,
     },
     /// Memory to borrow that the runtime does not know.
-    #[error("the {end} byte, at {address:#x}, is not USM of the given context")]
+    #[error(
+        "the {end} byte, at {address:#x}, is not USM of the given context; either it was freed, and its owner has to live as long as the \
+         memory is used, or it is of another context"
+    )]
     NotUsm {
         /// Which byte of the range: `"first"` or `"last"`.
         end: &'static str,
@@ -162,14 +166,15 @@ pub enum Error {
         len_bytes: usize,
     },
     /// No host memory for a copy.
-    #[error("no host memory for a copy of {len_bytes} bytes")]
+    #[error("no host memory for a copy of {}", ByteCount::from(*len_bytes))]
     OutOfHostMemory {
         /// Bytes asked for.
         len_bytes: usize,
     },
     /// A memory resource had no memory left, or was not allowed to use more.
     #[error(
-        "out of memory: {requested_bytes} bytes of {kind} USM on device {device} could not be allocated{usage}"
+        "out of memory: {} of {kind} USM on device {device} could not be allocated{usage}",
+        ByteCount::from(*requested_bytes)
     )]
     OutOfMemory {
         /// Bytes asked for.

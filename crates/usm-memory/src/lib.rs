@@ -67,6 +67,9 @@ mod buffer;
 mod cudarc;
 mod error;
 pub mod flight;
+#[cfg(feature = "svg")]
+#[doc(hidden)]
+pub mod html;
 #[cfg(feature = "interpreter")]
 pub mod interpreter;
 mod live;
@@ -89,6 +92,8 @@ pub use buffer::{Lease, Ownership, ReturnedMemory, UsmBuffer, live_borrows, poin
 #[cfg(feature = "cudarc")]
 pub use cudarc::{CudarcRead, CudarcWrite};
 pub use error::{Error, Result};
+#[cfg(feature = "svg")]
+pub use html::device_html;
 pub use live::live_allocations;
 pub use plain::Plain;
 pub use resource::MemoryResource;

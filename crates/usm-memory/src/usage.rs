@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use usm_core::ByteCount;
+
 /// Bytes in use, in buffers that a resource made, as far as it knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -17,14 +19,14 @@ pub struct Usage {
 impl fmt::Display for Usage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let facts = [
-            (self.used_bytes, "bytes are in use"),
-            (self.peak_bytes, "bytes were in use at most"),
-            (self.limit_bytes, "bytes are allowed"),
+            (self.used_bytes, "are in use"),
+            (self.peak_bytes, "were in use at most"),
+            (self.limit_bytes, "are allowed"),
         ];
         let mut separator = "; ";
         for (bytes, fact) in facts {
             if let Some(bytes) = bytes {
-                write!(f, "{separator}{bytes} {fact}")?;
+                write!(f, "{separator}{} {fact}", ByteCount::from(bytes))?;
                 separator = ", ";
             }
         }

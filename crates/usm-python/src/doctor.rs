@@ -10,8 +10,8 @@ use crate::sycl::runtime;
 /// doctor()
 ///
 /// Examine this machine: a dict with the `platforms` and their devices, the `sycl` runtime in use (None without one), the `places`
-/// where it was searched for, the `environment` variables that matter, the `problems`, each with what to do about it, and all
-/// that as `text`, the devices as a `tree`.
+/// where it was searched for, the `environment` variables that matter, the `problems`, each with what to do about it and whether
+/// something installed or requested fails, and all that as `text`, the devices as a `tree`.
 ///
 /// >>> import usm
 /// >>> for problem in usm.doctor()["problems"]:
@@ -38,6 +38,7 @@ pub(crate) fn doctor(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     found.set_item("environment", environment)?;
     let problem = |dict: &Bound<'_, PyDict>, problem: &usm_array::usm_core::Problem| {
         dict.set_item("kind", format!("{:?}", problem.kind))?;
+        dict.set_item("is_failure", problem.kind.is_failure())?;
         dict.set_item("what", &problem.what)?;
         dict.set_item("remedy", &problem.remedy)
     };

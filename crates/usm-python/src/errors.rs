@@ -47,11 +47,21 @@ macro_rules! value_error {
     ($($text:tt)*) => { pyo3::exceptions::PyValueError::new_err(format!($($text)*)) };
 }
 
-/// What host code does with device memory instead: first what works without NumPy.
-pub(crate) const DEVICE_HINT: &str = "USM-device memory is not accessible to host code; copy it to memory that is with \
-                                      usm.tensor.asarray(array, usm_type=\"host\") or usm_type=\"shared\", memory with \
-                                      memory.copy_to_host(), or to NumPy with usm.tensor.asnumpy(array), which needs \
-                                      pip install numpy";
+/// What host code does with device memory instead: what most people want, then what works without NumPy.
+pub(crate) const DEVICE_HINT: &str = "USM-device memory is not accessible to host code; usm.tensor.asnumpy(array) copies it to NumPy, \
+                                      which needs pip install numpy; usm.tensor.asarray(array, usm_type=\"host\") or \
+                                      usm_type=\"shared\" copies it to memory that NumPy views; memory.copy_to_host() copies \
+                                      memory without an array";
+
+/// What else helps where no device was found.
+const DEVICES_HINT: &str = "python -m usm lists the devices, and says why a backend has none";
+
+/// What helps where no memory was left.
+const MEMORY_HINT: &str = "free arrays: str(usm.memory.snapshot()) lists the memory that is live";
+
+/// What numbers of Python are in kernels, and what others there are.
+const NUMBERS_HINT: &str = "numbers of Python are `double` and `long`, numpy.float32(x) or ctypes.c_float(x) is a `float`, \
+                            numpy.int32(x) or ctypes.c_int(x) an `int`";
 
 /// What NumPy does with an array.
 pub(crate) const NUMPY_HINT: &str = "there is no implicit conversion to NumPy; numpy.asarray(array) views host and shared memory \
@@ -129,14 +139,14 @@ impl ToPyErr for usm_core::Error {
         use usm_core::Error as E;
         let text = self.to_string();
         match self {
-            E::TooLarge { .. }
-            | E::OutOfMemory { .. }
-            | E::KindNotSupported { .. }
-            | E::AlignmentNotHonoured { .. } => USMAllocationError::new_err(text),
-            E::NoSuchDevice { .. }
-            | E::DefaultDevice { .. }
-            | E::BackendUnavailable { .. }
-            | E::InvalidFilter { .. } => SyclDeviceCreationError::new_err(text),
+            E::OutOfMemory { .. } => USMAllocationError::new_err(format!("{text}; {MEMORY_HINT}")),
+            E::NoSuchDevice { .. } => SyclDeviceCreationError::new_err(format!("{text}; {DEVICES_HINT}")),
+            E::TooLarge { .. } | E::KindNotSupported { .. } | E::AlignmentNotHonoured { .. } => {
+                USMAllocationError::new_err(text)
+            }
+            E::DefaultDevice { .. } | E::BackendUnavailable { .. } | E::InvalidFilter { .. } => {
+                SyclDeviceCreationError::new_err(text)
+            }
             E::CannotPartition { .. } => SyclSubDeviceCreationError::new_err(text),
             E::DeviceNotInContext { .. } => SyclContextCreationError::new_err(text),
             E::KernelRange { .. } => SyclKernelInvalidRangeError::new_err(text),
@@ -166,11 +176,12 @@ impl ToPyErr for usm_memory::Error {
         use usm_memory::Error as E;
         match self {
             E::Core(error) => error.to_py_err(),
-            E::OutOfMemory { .. } => USMAllocationError::new_err(self.to_string()),
+            E::OutOfMemory { .. } => USMAllocationError::new_err(format!("{self}; {MEMORY_HINT}")),
             E::Interrupted => raised(),
-            E::NotReachable { .. } | E::KernelRefused { .. } => {
-                SyclKernelSubmitError::new_err(self.to_string())
+            E::NotReachable { .. } => {
+                SyclKernelSubmitError::new_err(format!("{self}; array.to_device(queue) copies it there"))
             }
+            E::KernelRefused { .. } => SyclKernelSubmitError::new_err(format!("{self}; {NUMBERS_HINT}")),
             E::BorrowConflict { .. } => PyBufferError::new_err(self.to_string()),
             E::NotHostAccessible { .. } => PyTypeError::new_err(DEVICE_HINT),
             E::OutOfHostMemory { .. } => PyMemoryError::new_err(self.to_string()),
@@ -210,9 +221,12 @@ impl ToPyErr for usm_array::Error {
             ) => PyIndexError::new_err(self.to_string()),
             E::Memory(error) => error.to_py_err(),
             E::Manipulate(ManipulateError::QueuesDiffer { name, first, found, expected }) => {
+                let place = match found == expected {
+                    true => format!("; both are {found}, but queues of their own"),
+                    false => format!(": {found}, and not {expected}"),
+                };
                 ExecutionPlacementError::new_err(format!(
-                    "{name} is on another queue ({found}) than {first} ({expected}); \
-                     {name}.to_device({first}.device) moves it"
+                    "{name} is on another queue than {first}{place}; {name}.to_device({first}.device) moves it"
                 ))
             }
             E::Create(CreateError::TooManyItems { .. }) => PyMemoryError::new_err(self.to_string()),
@@ -235,6 +249,7 @@ impl ToPyErr for usm_array::Error {
                 DlpackError::CopyNeeded { .. }
                 | DlpackError::NotUsm { .. }
                 | DlpackError::NoDevice { .. }
+                | DlpackError::NotUsable { .. }
                 | DlpackError::ReadOnly,
             ) => PyBufferError::new_err(self.to_string()),
             _ => PyValueError::new_err(self.to_string()),
@@ -264,6 +279,14 @@ pub(crate) fn in_place_of<E: PyTypeInfo>(
     move |error| match error.is_instance_of::<E>(py) {
         true => make(error.value(py).to_string()),
         false => error,
+    }
+}
+
+/// The first line of a text. A line that introduces the next ones ends before its last part.
+pub(crate) fn first_line(text: &str) -> &str {
+    match text.split_once('\n') {
+        Some((first, _)) => first.rsplit_once(';').map_or(first, |(before, _)| before),
+        None => text,
     }
 }
 

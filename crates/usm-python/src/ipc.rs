@@ -83,8 +83,9 @@ fn exported(object: &Bound<'_, PyAny>) -> PyResult<Subject> {
 ///
 /// A handle of an array or of memory: other processes of this user and machine open it with usm.ipc.open, and have the same bytes.
 ///
-/// The memory stays until this process and all that have opened it are done with it, however they end. Operations that write to
-/// the memory are waited for. Nothing orders the accesses of several processes afterwards.
+/// The memory stays until this process and all that have opened it are done with it, however they end. Who opens the handle gets what
+/// the operations under way write to the memory: they are waited for here, or by usm.ipc.open for memory of a GPU. Nothing orders the
+/// accesses of several processes afterwards.
 ///
 /// Raises ValueError for memory that other processes cannot open, with what works; BufferError while a view to write to it exists.
 ///

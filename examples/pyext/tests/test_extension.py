@@ -132,7 +132,7 @@ def test_memory_of_the_pool_of_the_package(queue):
         assert pool.stats()["current_bytes"] == made.nbytes == 16
         assert example.same(made) is made
         large = ut.broadcast_to(x[0], (1 << 20,))
-        with pytest.raises(usm.USMAllocationError, match="4194304 bytes are allowed"):
+        with pytest.raises(usm.USMAllocationError, match="4.0 MiB are allowed"):
             example.scaled(large, 1.0)
         del made
         assert pool.stats()["current_bytes"] == 0

@@ -77,6 +77,15 @@ class Driver:
         addresses = ctypes.c_uint64(target), ctypes.c_uint64(source)
         self.call("cuMemcpyAsync", *addresses, ctypes.c_size_t(len_bytes), ctypes.c_void_p(stream))
 
+    def hold(self, stream: int, seconds: float) -> None:
+        """Lets operations of a stream take so many seconds. On the stand-in, a wait for one of them ends that."""
+        if hasattr(self.library, "cuda_loopback_hold"):
+            self.library.cuda_loopback_hold(ctypes.c_uint(int(1e3 * seconds)))
+        else:
+            # A function with one argument, which the driver calls with what it takes for a pointer.
+            pause = ctypes.cast(ctypes.CDLL(None).usleep, ctypes.c_void_p)
+            self.call("cuLaunchHostFunc", ctypes.c_void_p(stream), pause, ctypes.c_void_p(int(1e6 * seconds)))
+
     def wait(self, stream: int) -> None:
         self.call("cuStreamSynchronize", ctypes.c_void_p(stream))
 

@@ -8,6 +8,7 @@
 ``USM_REQUIRE_NVRTC=1``: missing NVRTC, the compiler for CUDA C, is a failure.
 ``USM_REQUIRE_CUDA=1``: the device beside the host is a CUDA device, and its absence is a failure.
 ``USM_REQUIRE_TWO_GPUS=1``: a missing second GPU is a failure too.
+``USM_TEST_STAND_INS``: the folder of the stand-ins for CUDA and dpctl 0.23, where a missing one is a failure.
 """
 
 import functools

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, ensure};
 use clap::ValueEnum;
 
-use super::demo::EXAMPLE;
 use super::test::python::WHEEL_TESTS;
 use super::test::rust::{DEVICE_LIBRARIES, DRIVER, STAND_IN};
 use crate::project::{Project, openly, quietly};
@@ -15,6 +14,8 @@ use crate::wheel;
 
 /// Runs the packed tests, seen from the root.
 const RUNNER: &str = "tests/packed/run.py";
+/// The programs that tests of the wheel run, seen from the root.
+const EXAMPLES: &str = "examples";
 /// The folder and its archive, in the build directory.
 const FOLDER: &str = "packed";
 /// The programs are built here, in the build directory.
@@ -59,7 +60,7 @@ pub(super) fn compress(project: &Project, folder: &Path) -> Result<()> {
 
 /// Puts test programs, wheel, tests of the wheel, and the runner into a folder.
 fn pack(project: &Project) -> Result<PathBuf> {
-    let folder = start(project, FOLDER, &wheel::build_quick(project)?, RUNNER, &[WHEEL_TESTS, EXAMPLE])?;
+    let folder = start(project, FOLDER, &wheel::build_quick(project)?, RUNNER, &[WHEEL_TESTS, EXAMPLES])?;
     let programs = project.shell.create_dir(folder.join("rust"))?;
     let tests = test_programs(project)?;
     // The stand-ins lie beside the programs that use them.

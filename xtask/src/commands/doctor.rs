@@ -3,8 +3,9 @@
 use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use xshell::Cmd;
 
 use crate::project::{Project, openly};
@@ -18,6 +19,8 @@ sys.path = [folder for folder in sys.path if folder]
 found = {d.metadata['Name']: d.version for d in distributions()}
 if 'usm' in found:
     runpy.run_module('usm', run_name='__main__', alter_sys=True)
+elif '--json' in sys.argv:
+    print('null')
 else:
     names = [f'{n} {found[n]}' for n in ('dpctl', 'intel-opencl-rt') if n in found]
     print('of usm, dpctl and intel-opencl-rt it has:', ', '.join(names) or 'none of them')
@@ -26,25 +29,39 @@ else:
 
 /// Asks the library twice: from a Rust program, and from Python in the active venv and in each venv of ours.
 ///
-/// A machine without SYCL is a finding, not a failure of this command.
-pub(crate) fn run(project: &Project) -> Result<()> {
+/// A machine without SYCL is a finding. A report of something that is broken is a failure of this command.
+pub(crate) fn run(project: &Project, verbose: bool) -> Result<()> {
     let pythons = pythons(project, env::var_os("VIRTUAL_ENV"));
-    let mut locate = project.cargo("run --quiet -p sycl-sys --example locate");
+    let options = if verbose { &["--verbose"][..] } else { &[] };
+    let mut doctor = project.cargo("run --quiet -p usm-core --example doctor --").args(options);
     match pythons.iter().find_map(|(python, why)| Some((venv_of(python)?, why))) {
         Some((venv, why)) => {
             say(&format!("== Rust, with the venv {} ({why})", venv.display()));
-            locate = locate.env("VIRTUAL_ENV", venv);
+            doctor = doctor.env("VIRTUAL_ENV", venv);
         }
         None => say("== Rust, with no venv"),
     }
-    show(locate);
+    let mut works = show(doctor);
     for (python, why) in &pythons {
         say(&format!("\n== Python {} ({why})", python.display()));
-        show(project.command(python).args(["-c", REPORT]));
+        works &= show(project.command(python).args(["-c", REPORT]).args(options));
     }
     if pythons.len() < 2 {
         say("\nNo venv with usm yet: `cargo xtask demo --sycl` makes one, with SYCL in it.");
     }
+    ensure!(works, "something that is installed or requested fails, as reported above");
+    Ok(())
+}
+
+/// Prints the reports of the Pythons as one JSON object, by their paths.
+pub(crate) fn json(project: &Project) -> Result<()> {
+    let report = |(python, _): &(PathBuf, &str)| -> Result<String> {
+        let report = project.command(python).args(["-c", REPORT, "--json"]).quiet().ignore_status().read()?;
+        Ok(format!("{:?}: {report}", python.display().to_string()))
+    };
+    let pythons = pythons(project, env::var_os("VIRTUAL_ENV"));
+    let reports = pythons.iter().map(report).collect::<Result<Vec<_>>>()?;
+    say(&format!("{{{}}}", reports.join(",\n")));
     Ok(())
 }
 
@@ -53,10 +70,14 @@ pub(crate) fn compare_interface(project: &Project, path: &Path) -> Result<()> {
     openly(project.cargo("run --quiet -p sycl-sys --example interface --").arg(path))
 }
 
-/// Runs a program, whose own words for a failure are enough.
-fn show(program: Cmd<'_>) {
-    if let Err(reason) = program.quiet().ignore_status().run() {
-        say(&reason.to_string());
+/// Runs a program, whose own words for a failure are enough. Whether it succeeded.
+fn show(program: Cmd<'_>) -> bool {
+    match Command::from(program).status() {
+        Ok(status) => status.success(),
+        Err(reason) => {
+            say(&reason.to_string());
+            false
+        }
     }
 }
 

@@ -8,5 +8,7 @@ pub(crate) mod dist;
 pub(crate) mod docs;
 pub(crate) mod doctor;
 pub(crate) mod kernels;
+pub(crate) mod release;
 pub(crate) mod test;
+pub(crate) mod update;
 pub(crate) mod verify;

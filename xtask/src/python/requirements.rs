@@ -6,13 +6,17 @@ pub(crate) const SYCL: &[&str] = &["dpctl>=0.22,<0.24", "intel-opencl-rt", "nump
 /// The library whose chunks are arrays of ours, on one machine and on several: the extra `dask`.
 pub(crate) const DASK: &[&str] = &["dask[array]>=2025.9", "distributed>=2025.9"];
 
-/// The peers that the exchange is tested with. scikit-learn-intelex works on SYCL devices with its second package only.
+/// The peers that the exchange is tested with, and what examples need: plots and a notebook. scikit-learn-intelex works on SYCL devices
+/// with its second package only.
 pub(crate) const PEERS: &[&str] = &[
     "dpnp>=0.20",
     "array-api-strict>=2.6",
     ARRAY_API_COMPAT,
     "array-api-extra>=0.9",
     "einops>=0.8",
+    "ipykernel>=7",
+    "matplotlib>=3.10",
+    "nbclient>=0.10",
     "apache-tvm-ffi>=0.1.10",
     "jax>=0.7",
     "joblib>=1.4",
@@ -68,3 +72,22 @@ pub(crate) const MAKE: &[&str] = &["maturin>=1.16,<2"];
 /// The compiler of the kernels: a clang with the SPIR-V target, which comes inside the Zig compiler. Exactly one version, so that
 /// the same sources give the same modules.
 pub(crate) const KERNELS: &[&str] = &["ziglang==0.17.0"];
+
+/// All of them, for a look at newer versions.
+pub(crate) const ALL: &[&[&str]] = &[
+    SYCL,
+    DASK,
+    PEERS,
+    COMPARED,
+    HEAVY_PEERS,
+    CUDA_PEERS,
+    NUMPY,
+    NVRTC,
+    PYTEST,
+    ARRAY_API_SUITE,
+    TYPES,
+    REPORT,
+    STYLE,
+    MAKE,
+    KERNELS,
+];

@@ -8,11 +8,11 @@ use anyhow::{Context, Result};
 use crate::project::{Project, quietly};
 
 /// The most that a wheel may weigh, in bytes.
-const MAX_WHEEL_BYTES: u64 = 3_200_000;
+const MAX_WHEEL_BYTES: u64 = 4_200_000;
 
 /// The native module, and its size that no wheel may reach, in bytes.
 const MODULE: &str = "usm/_usm.abi3.so";
-const MODULE_BYTES: u64 = 9 << 20;
+const MODULE_BYTES: u64 = 12 << 20;
 
 /// Files that users rely on: the module, the types, the licences (matched by the end of the path).
 const REQUIRED: [&str; 6] = [
@@ -151,8 +151,8 @@ Requires-Dist: in the readme, which is not the header
     #[test]
     fn each_problem_is_told() {
         for (name, bytes, (old, new), word) in [
-            (NAME, MAX_WHEEL_BYTES + 1, ("", ""), "3200001 bytes"),
-            (NAME, 9, ("400000 usm", "9437184 usm"), "9437184 bytes"),
+            (NAME, MAX_WHEEL_BYTES + 1, ("", ""), "4200001 bytes"),
+            (NAME, 9, ("400000 usm", "12582912 usm"), "12582912 bytes"),
             (NAME, 9, (" ; extra == 'numpy'", ""), "requires a distribution"),
             (NAME, 9, ("10 usm", "10 usm.libs/libsycl.so.9\n10 usm"), "libsycl"),
             (NAME, 9, ("10 usm", "1 usm/__pycache__/a.pyc\n10 usm"), "__pycache__"),

@@ -27,6 +27,16 @@ impl fmt::Display for Outcome {
     }
 }
 
+impl Tried {
+    /// The path and the outcome, without the path that the loader repeats.
+    #[must_use]
+    pub fn in_one_line(&self) -> String {
+        let path = self.path.display().to_string();
+        let outcome = self.outcome.to_string().replace(&format!("{path}: "), "");
+        format!("{path} {outcome}")
+    }
+}
+
 impl fmt::Display for Tried {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}: {}: {}", self.origin, self.path.display(), self.outcome)

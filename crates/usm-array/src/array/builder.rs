@@ -86,6 +86,44 @@ impl<'a> UsmArrayBuilder<'a> {
         self
     }
 
+    /// A hint at strides that seem to count bytes: as many times the item size as elements without gaps have.
+    ///
+    /// New memory for them is as large as they need, so that no bound refuses them. `None` for other strides.
+    ///
+    /// ```
+    /// use usm_array::{Dtype, UsmArray};
+    ///
+    /// let hint = UsmArray::builder(&[4], Dtype::F64).strides(&[8]).hint_at_byte_strides();
+    /// assert!(hint.is_some_and(|hint| hint.contains("200 bytes in place of 32")));
+    /// assert_eq!(UsmArray::builder(&[4], Dtype::F64).strides(&[2]).hint_at_byte_strides(), None);
+    /// ```
+    #[must_use]
+    pub fn hint_at_byte_strides(&self) -> Option<String> {
+        let (strides, itemsize) = (self.strides?, self.dtype.itemsize_bytes());
+        let long = || self.shape.iter().zip(strides).filter(|&(&n, _)| n > 1);
+        let divided = long().map(|(&n, &stride)| {
+            let is_whole = stride.unsigned_abs() % itemsize == 0;
+            is_whole.then_some((stride.unsigned_abs() / itemsize, n))
+        });
+        let mut axes = divided.collect::<Option<Vec<_>>>()?;
+        axes.sort_unstable();
+        // Without gaps each stride is the number of elements of the axes before.
+        let mut elements = Some(1_usize);
+        for (stride, n) in &axes {
+            elements =
+                elements.filter(|elements| elements == stride).and_then(|elements| elements.checked_mul(*n));
+        }
+        let dense_bytes = elements?.checked_mul(itemsize)?;
+        let is_suspect =
+            itemsize > 1 && !axes.is_empty() && self.shape.len() == strides.len() && !self.shape.contains(&0);
+        let (len_bytes, _) = is_suspect.then(|| self.extent().ok())??;
+        Some(format!(
+            "strides {strides:?} of shape {:?} take {len_bytes} bytes in place of {dense_bytes}; strides count elements, not \
+             bytes: divide them by the item size of {itemsize}",
+            self.shape
+        ))
+    }
+
     /// Makes the array.
     ///
     /// An array without elements gets memory for one, so that it has an address.

@@ -1,16 +1,16 @@
-//! Who uses the memory of a tensor, and what that work comes after
+//! Who uses the memory of a tensor, on which devices, and what that work comes after
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::ptr;
 
 use usm_memory::usm_core::fork::ForkMutex;
-use usm_memory::usm_core::{BackendId, Device, ExternalHandle, Runtime};
+use usm_memory::usm_core::{BackendId, Device, DeviceType, ExternalHandle, Runtime};
 
 use super::device::device_with_number;
 use crate::abi::{DLDevice, DLDeviceType};
 use crate::array::UsmArray;
-use crate::error::Result;
+use crate::error::{DlpackError, Result};
 
 /// The consumer of a tensor: where it uses the memory, and how its work there is ordered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,6 +22,62 @@ pub enum Consumer {
     Stream(CudaStream),
     /// A consumer that orders its work after all that the array's queue was given so far. Nobody waits.
     Unordered,
+}
+
+/// The devices without CUDA whose memory a consumer can use in tensors. It uses memory of CUDA devices and of the host anyway.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UsableDevices {
+    /// Each device.
+    #[default]
+    All,
+    /// GPUs of a SYCL runtime, as in PyTorch that is built for Intel GPUs.
+    Gpus,
+    /// No device: the consumer knows neither kDLOneAPI nor kDLExtDev.
+    None,
+}
+
+impl UsableDevices {
+    /// Whether the consumer can use the memory of a device.
+    fn contains(self, device: &Device) -> bool {
+        match (self, device.backend_id()) {
+            (Self::All, _) | (_, BackendId::Cuda) => true,
+            (Self::Gpus, BackendId::Sycl) => device.info().device_type == DeviceType::Gpu,
+            _ => false,
+        }
+    }
+}
+
+impl UsmArray {
+    /// The DLPack device for a consumer that can use the memory of some devices: that of [`dlpack_device`](UsmArray::dlpack_device). Host
+    /// and shared memory of other devices is on kDLCPU 0.
+    ///
+    /// ```
+    /// use usm_array::dlpack::{DLDevice, UsableDevices};
+    /// use usm_array::usm_core::{Runtime, UsmKind};
+    /// use usm_array::{Dtype, UsmArray};
+    ///
+    /// let runtime = Runtime::global();
+    /// let queue = runtime.default_queue(&runtime.default_device()?)?;
+    /// let array = UsmArray::zeros(&queue, UsmKind::Shared, &[2], Dtype::F32)?;
+    /// # if array.device().info().backend_name != "cuda" {
+    /// assert_eq!(array.dlpack_device_for(UsableDevices::None, runtime)?, DLDevice::CPU);
+    /// # }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// - [`Error::Dlpack`](crate::Error::Dlpack) with [`DlpackError::NotUsable`]: device memory of a device that the consumer cannot use; otherwise those of
+    ///   [`dlpack_device`](UsmArray::dlpack_device)
+    pub fn dlpack_device_for(&self, usable: UsableDevices, runtime: &Runtime) -> Result<DLDevice> {
+        match (usable.contains(self.device()), self.is_host_accessible()) {
+            (true, _) => self.dlpack_device(runtime),
+            (false, true) => Ok(DLDevice::CPU),
+            (false, false) => {
+                Err(DlpackError::NotUsable { kind: self.kind(), device: self.device().filter_string() }
+                    .into())
+            }
+        }
+    }
 }
 
 impl Consumer {

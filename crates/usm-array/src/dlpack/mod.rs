@@ -21,7 +21,7 @@
 //! | `managed.rs` | a tensor that is owned until its deleter has run |
 //! | `dtype.rs` | dtypes as DLPack writes them |
 //! | `device.rs` | which device an array is on, in the numbers of DLPack |
-//! | `consumer.rs` | who uses the memory of a tensor, and what that work comes after |
+//! | `consumer.rs` | who uses the memory of a tensor, on which devices, and what that work comes after |
 //! | `export.rs` | an array as a tensor |
 //! | `allocate.rs` | a new tensor like another one |
 //! | `describe.rs` | every check on the fields of an external tensor |
@@ -40,7 +40,7 @@ mod import;
 mod managed;
 mod request;
 
-pub use consumer::{Consumer, CudaStream, current_work_stream};
+pub use consumer::{Consumer, CudaStream, UsableDevices, current_work_stream};
 pub use device::{device_with_number, number_of_device};
 pub use export::{DlpackExport, TensorForm};
 pub use import::DlpackImport;

@@ -13,7 +13,8 @@ pub enum DtypeError {
     #[error(
         "found {found:?}, which is no dtype; allowed are bool, int8 to int64, uint8 to uint64, \
          float16, float32, float64, complex64, complex128, bfloat16, float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, \
-         float8_e5m2fnuz, or a typestr like \"|f8\""
+         float8_e5m2fnuz, or a typestr like \"|f8\"{}",
+        time_hint(found)
     )]
     UnknownName {
         /// The text as given
@@ -22,8 +23,9 @@ pub enum DtypeError {
     /// Not of the form `[byte order]kind size`.
     #[error(
         "found {found:?}, which is no typestr; allowed is a byte order of '|', '=' or '{}', \
-         then a kind of b, i, u, f or c, then a size in bytes, like \"|f8\"",
-        native_order()
+         then a kind of b, i, u, f or c, then a size in bytes, like \"|f8\"{}",
+        native_order(),
+        time_hint(found)
     )]
     MalformedTypestr {
         /// The text as given
@@ -45,8 +47,9 @@ pub enum DtypeError {
     /// A kind of element other than boolean and numeric.
     #[error(
         "found {found:?}, kind '{kind}' ({}), which is not supported; \
-         allowed kinds are b, i, u, f and c",
-        kind_name(*kind)
+         allowed kinds are b, i, u, f and c{}",
+        kind_name(*kind),
+        time_hint(found)
     )]
     UnsupportedKind {
         /// The text as given
@@ -115,6 +118,13 @@ pub enum DtypeError {
         /// The dtype
         found: Dtype,
     },
+}
+
+/// For times of NumPy, which are integers with a unit.
+fn time_hint(found: &str) -> &'static str {
+    let letters = found.trim_start_matches(['<', '>', '|', '=']);
+    let is_time = ["datetime64", "timedelta64", "M8", "m8"].iter().any(|name| letters.starts_with(name));
+    if is_time { "; times are held as \"int64\": counts of their unit" } else { "" }
 }
 
 /// The byte order character of the machine.

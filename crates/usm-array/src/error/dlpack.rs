@@ -131,6 +131,17 @@ pub enum DlpackError {
         /// The device and the reason
         device: String,
     },
+    /// Device memory for a consumer that does not know the device.
+    #[error(
+        "found {kind} memory of {device}, which this consumer cannot use; allowed for it is host and shared memory, \
+         to which usm.tensor.asarray(array, usm_type=\"host\") copies"
+    )]
+    NotUsable {
+        /// Kind of the memory
+        kind: UsmKind,
+        /// The device
+        device: String,
+    },
     /// A read-only array as a struct that cannot say so.
     #[error("found a read-only array, allowed as a tensor without a version are writable ones and copies")]
     ReadOnly,

@@ -17,7 +17,7 @@ mod manipulate;
 
 use thiserror::Error;
 use usm_derive::ErrorDebug;
-use usm_memory::usm_core::UsmKind;
+use usm_memory::usm_core::{ByteCount, UsmKind};
 
 use crate::dtype::{Casting, Dtype};
 use crate::interface::{ByteSpan, InterfaceError};
@@ -299,7 +299,7 @@ pub enum Error {
         expected: usize,
     },
     /// Writing to a read-only array.
-    #[error("array is read-only, allowed is writing to a copy of it")]
+    #[error("array is read-only; `copy()` makes a writable array of it")]
     ReadOnly,
     /// Host code asking for device memory.
     #[error(
@@ -311,7 +311,7 @@ pub enum Error {
         kind: UsmKind,
     },
     /// No host memory for a copy.
-    #[error("no host memory for a copy of {len_bytes} bytes")]
+    #[error("no host memory for a copy of {}", ByteCount::from(*len_bytes))]
     OutOfHostMemory {
         /// Requested bytes
         len_bytes: usize,

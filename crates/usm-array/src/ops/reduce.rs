@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use super::sink::Sink;
-use super::source::{Source, block_len};
+use super::source::{Source, block_len_of};
 use crate::array::UsmArray;
 use crate::dtype::Element;
 use crate::error::{Error, Result};
@@ -91,7 +91,7 @@ impl Reduced {
 /// The array that a reduction makes of another.
 pub(super) fn reduce<R: Reduction>(array: &UsmArray, reduced: &Reduced) -> Result<UsmArray> {
     let ordered = array.permute(&reduced.order)?;
-    let limit = block_len(&[array]);
+    let limit = block_len_of::<R::Item>(&ordered);
     let mut sink = Sink::<R::Output>::like(array, &reduced.shape)?;
     if reduced.count == 0 {
         let size = reduced.shape.iter().product::<usize>();
@@ -127,7 +127,7 @@ pub(super) fn reduce_all<R: Reduction>(array: &UsmArray) -> Result<R::Output> {
     let ordered = array.permute(&reduced.order)?;
     let mut source = Source::<R::Item>::array(&ordered, ordered.shape())?;
     let mut state = R::start();
-    for (items, len) in blocks(ordered.shape(), block_len(&[array])) {
+    for (items, len) in blocks(ordered.shape(), block_len_of::<R::Item>(&ordered)) {
         state.fold(source.block(&items, len)?);
         if state.is_decided() {
             break;

@@ -53,12 +53,18 @@ fn is_constant(array: &UsmArray, shape: &[usize]) -> bool {
 /// Elements of a block in memory that host code reaches: a few blocks of the largest elements stay in the caches.
 const BLOCK_LEN: usize = 8 << 10;
 
-/// Elements of a block that a queue copies: an operation of a queue costs about as much as copying 64 KiB.
-const STAGED_BLOCK_LEN: usize = 256 << 10;
+/// Elements of a block that a queue copies, which costs about as much as copying 64 KiB, and of one that nobody copies.
+const LONG_BLOCK_LEN: usize = 256 << 10;
 
 /// The most elements of a block for an operation on some arrays.
 pub(super) fn block_len(arrays: &[&UsmArray]) -> usize {
-    if arrays.iter().all(|array| array.is_host_reachable()) { BLOCK_LEN } else { STAGED_BLOCK_LEN }
+    if arrays.iter().all(|array| array.is_host_reachable()) { BLOCK_LEN } else { LONG_BLOCK_LEN }
+}
+
+/// The most elements of a block for an operation that reads an array alone, as elements of `T`.
+pub(super) fn block_len_of<T: Element>(array: &UsmArray) -> usize {
+    let is_read_in_place = array.dtype() == T::DTYPE && array.is_c_contiguous();
+    if is_read_in_place { LONG_BLOCK_LEN } else { block_len(&[array]) }
 }
 
 impl<T: Element> Source<T> {

@@ -265,6 +265,14 @@ fn pairwise<T: Summand>(elements: &[T]) -> T::Wide {
     for (lane, element) in lanes.iter_mut().zip(rest) {
         *lane = lane.plus(element.widen());
     }
-    let [a, b, c, d, e, f, g, h] = lanes;
-    a.plus(b).plus(c.plus(d)).plus(e.plus(f).plus(g.plus(h)))
+    // Half of the lanes to the other half, so that compilers keep them in vectors.
+    let mut count = LANES;
+    while count > 1 {
+        count /= 2;
+        let (sums, others) = lanes.split_at_mut(count);
+        for (sum, other) in sums.iter_mut().zip(others) {
+            *sum = sum.plus(*other);
+        }
+    }
+    lanes[0]
 }

@@ -2,30 +2,32 @@
 
 use std::fmt::Write as _;
 
+use usm_memory::html::{Escaped, theme};
+
+use super::arrows::{self, Arrow};
+use super::cell::{CELL_HEIGHT, Cell};
 use super::touch::{Touch, Touches};
 use super::window::windows;
 use crate::dtype::Dtype;
 use crate::layout::Layout;
 
-/// Height of a cell, in pixels, and of a row with the displacements below the cells.
-const CELL_HEIGHT: usize = 30;
-const ROW_HEIGHT: usize = 62;
+/// Height of a row: cells and the displacements below them, in pixels.
+const ROW_HEIGHT: usize = 56;
 const MARGIN: usize = 16;
-/// Height of the title and the numbers of the layout, in pixels.
-const HEAD_HEIGHT: usize = 84;
+/// Distance of lines of text, in pixels.
+const LINE: usize = 17;
 const MAX_LABEL: usize = 16;
+/// Width of a character of each size of text, in tenths of pixels, rounded up for fonts that are wide.
+const CHARACTER: usize = 75;
+const SMALL_CHARACTER: usize = 63;
 
-const STYLE: &str = "text{font:12px monospace;fill:#222}.small{font-size:10px;fill:#666}.title{font-weight:bold}\
-.cell{stroke:#555;stroke-width:1}.touched{fill:#9ecae1}.unknown{fill:#fdd0a2}.gap{fill:#eee}.free{fill:#fff}\
-.outside{stroke:#d62728;stroke-dasharray:3 2}.zero{stroke-width:3}.arrow{fill:none;stroke:#d62728;stroke-width:1.5}";
-
-/// A cell and where it stands.
-struct Cell {
-    at: i128,
-    x: usize,
-    y: usize,
-    touch: Result<Option<Touch>, ()>,
-}
+const STYLE: &str = ".usm-layout{background:var(--usm-page);max-width:none}\
+.usm-layout text{font:12px monospace;fill:var(--usm-text)}.usm-layout .small{font-size:10px;fill:var(--usm-muted)}\
+.usm-layout .title{font-weight:bold}.usm-layout .cell{stroke:var(--usm-line);stroke-width:1}\
+.usm-layout .touched{fill:var(--usm-touched)}.usm-layout .unknown{fill:var(--usm-unknown)}\
+.usm-layout .gap{fill:var(--usm-gap)}.usm-layout .free{fill:var(--usm-page)}\
+.usm-layout .outside{stroke:var(--usm-alert);stroke-dasharray:3 2}\
+.usm-layout .frame{fill:none;stroke:var(--usm-text);stroke-width:3}";
 
 pub(super) fn draw(layout: &Layout, dtype: Dtype, capacity: usize, title: &str) -> String {
     let windows = windows(layout, capacity);
@@ -34,50 +36,74 @@ pub(super) fn draw(layout: &Layout, dtype: Dtype, capacity: usize, title: &str) 
         .iter()
         .map(|&(first, last)| (first..=last).map(|at| (at, touches.at(at))).collect::<Vec<_>>());
     let places: Vec<Vec<_>> = places.collect();
-    let longest = places.iter().flatten().map(|(_, touch)| label(touch).chars().count()).max().unwrap_or(0);
-    let cell_width = (longest * 8 + 10).max(40);
+    let steps = arrows::steps(layout);
+    let cells = places.iter().flatten();
+    let longest = cells.map(|(at, touch)| {
+        let label = label(touch).chars().count() * CHARACTER;
+        label.max(at.to_string().len() * SMALL_CHARACTER).div_ceil(10)
+    });
+    // Arrows lead down at the right of the text.
+    let cell_width = (longest.max().unwrap_or(0) + 10 + arrows::width(&steps)).max(40);
     let per_row = (1000 / cell_width).clamp(1, 16);
 
+    let head = head(layout, dtype, capacity, &windows);
+    let legend = arrows::legend(layout);
+    let first_line = 40;
+    let zero = (!layout.is_empty()).then_some(layout.offset() as i128);
     let mut notes = Vec::new();
     let mut cells = Vec::new();
-    let mut y = HEAD_HEIGHT;
+    let mut y = first_line + LINE * (head.len() + legend.len());
     for (number, places) in places.into_iter().enumerate() {
         if number > 0 {
             let skipped = windows[number].0 - windows[number - 1].1 - 1;
-            notes.push((y - 8, format!("… {skipped} elements of the memory are not drawn …")));
+            notes.push((y + 6, format!("… {skipped} elements of the memory are not drawn …")));
             y += 20;
         }
-        let rows = places.len().div_ceil(per_row);
-        for (i, (at, touch)) in places.into_iter().enumerate() {
-            let (column, row) = (i % per_row, i / per_row);
-            cells.push(Cell { at, x: MARGIN + column * cell_width, y: y + row * ROW_HEIGHT, touch });
+        let mut row = places.into_iter().peekable();
+        while row.peek().is_some() {
+            let places: Vec<_> = row.by_ref().take(per_row).collect();
+            if places.iter().any(|(at, _)| Some(*at) == zero) {
+                y += arrows::height(&steps);
+            }
+            for (column, (at, touch)) in places.into_iter().enumerate() {
+                cells.push(Cell { at, x: MARGIN + column * cell_width, y, touch });
+            }
+            y += ROW_HEIGHT;
         }
-        y += rows * ROW_HEIGHT;
     }
     let last = windows.last().map_or(-1, |window| window.1);
     if last + 1 < capacity as i128 {
-        notes.push((
-            y - 8,
-            format!("… {} elements of the memory are not drawn …", capacity as i128 - last - 1),
-        ));
+        let skipped = capacity as i128 - last - 1;
+        notes.push((y + 6, format!("… {skipped} elements of the memory are not drawn …")));
         y += 20;
     }
     // The longest line of text may be wider than the cells.
-    let head = head(layout, dtype, capacity, &windows);
-    let text_width =
-        head.iter().map(|line| line.chars().count()).max().unwrap_or(0).max(title.chars().count()) * 8;
+    let lines = head.iter().chain(legend.iter().map(|(_, text)| text));
+    let longest = lines.map(|line| line.chars().count()).max().unwrap_or(0).max(title.chars().count());
+    let text_width = longest * CHARACTER / 10 + 24;
     let width = 2 * MARGIN + (per_row * cell_width).max(text_width).max(360);
 
+    let said: Vec<&str> =
+        head.iter().chain(legend.iter().map(|(_, text)| text)).map(String::as_str).collect();
     let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{y}\" viewBox=\"0 0 {width} {y}\" role=\"img\">\n\
-         <title>{}</title>\n<style>{STYLE}</style>\n\
-         <defs><marker id=\"head\" markerWidth=\"8\" markerHeight=\"8\" refX=\"7\" refY=\"4\" orient=\"auto\">\
-         <path d=\"M0 0L8 4L0 8z\" fill=\"#d62728\"/></marker></defs>\n",
-        escaped(title)
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"usm-layout\" width=\"{width}\" height=\"{y}\" \
+         viewBox=\"0 0 {width} {y}\" role=\"img\" aria-label=\"{title}: {}\">\n\
+         <title>{title}</title>\n<style>{}{STYLE}{}</style>\n",
+        Escaped(one_line(&said.join("; "))),
+        theme("usm-layout"),
+        arrows::STYLE,
+        title = Escaped(one_line(title))
     );
     text(&mut svg, MARGIN, 22, "title", title);
     for (line, words) in head.iter().enumerate() {
-        text(&mut svg, MARGIN, 40 + 16 * line, "", words);
+        text(&mut svg, MARGIN, first_line + LINE * line, "", words);
+    }
+    for (line, (axis, words)) in legend.iter().enumerate() {
+        let y = first_line + LINE * (head.len() + line);
+        if let Some(axis) = axis {
+            arrows::draw_sample(&mut svg, MARGIN, y - 4, axis);
+        }
+        text(&mut svg, MARGIN + 24, y, "", words);
     }
     for cell in &cells {
         draw_cell(&mut svg, cell, layout, capacity, cell_width);
@@ -85,7 +111,18 @@ pub(super) fn draw(layout: &Layout, dtype: Dtype, capacity: usize, title: &str) 
     for (y, note) in &notes {
         text(&mut svg, MARGIN, *y, "small", note);
     }
-    draw_arrows(&mut svg, &cells, layout, cell_width);
+    let find = |at: i128| cells.iter().find(|cell| cell.at == at);
+    // After the cells, whose borders would cover it.
+    if let Some(Cell { x, y, .. }) = zero.and_then(find) {
+        let _ =
+            writeln!(svg, "<path class=\"frame\" d=\"M{x} {y}h{cell_width}v{CELL_HEIGHT}h-{cell_width}z\"/>");
+    }
+    for (lane, step) in steps.iter().enumerate() {
+        // Ends that are not drawn are far away.
+        if let (Some(from), Some(to)) = (find(layout.offset() as i128), find(step.to)) {
+            Arrow { step, lane, from, to, cell_width }.draw(&mut svg);
+        }
+    }
     svg.push_str("</svg>\n");
     svg
 }
@@ -99,7 +136,11 @@ fn head(layout: &Layout, dtype: Dtype, capacity: usize, windows: &[(i128, i128)]
     if drawn < capacity as i128 {
         let _ = write!(place, "; summarised: {drawn} cells are drawn");
     }
-    vec![shortened(&numbers, 160), place]
+    let mut lines = vec![shortened(&numbers, 160), place];
+    if !layout.is_empty() {
+        lines.push("thick frame: index zero, at the offset".to_owned());
+    }
+    lines
 }
 
 fn list(numbers: &[impl ToString]) -> String {
@@ -160,52 +201,15 @@ fn draw_cell(svg: &mut String, cell: &Cell, layout: &Layout, capacity: usize, ce
     if !label.is_empty() {
         text(svg, x + 5, y + 19, "", &label);
     }
-    let below = if is_zero { format!("{} ←offset", cell.at) } else { cell.at.to_string() };
-    text(svg, x + 2, y + CELL_HEIGHT + 11, "small", &below);
+    text(svg, x + 3, y + CELL_HEIGHT + 12, "small", &cell.at.to_string());
 }
 
-/// One step of index zero along each axis with a negative stride.
-fn draw_arrows(svg: &mut String, cells: &[Cell], layout: &Layout, cell_width: usize) {
-    if layout.is_empty() {
-        return;
-    }
-    let find = |at: i128| cells.iter().find(|cell| cell.at == at);
-    let axes = layout.shape().iter().zip(layout.strides()).enumerate();
-    for (axis, (_, &stride)) in axes.filter(|&(_, (&n, &stride))| n > 1 && stride < 0) {
-        let zero = layout.offset() as i128;
-        // Ends that are not drawn are far away.
-        let (Some(from), Some(to)) = (find(zero), find(zero + stride as i128)) else { continue };
-        let half = cell_width / 2;
-        let (x0, x1) = (from.x + half, to.x + half);
-        let (middle, above) = ((x0 + x1) / 2, from.y.min(to.y).saturating_sub(14 + 4 * (axis % 4)));
-        let _ = writeln!(
-            svg,
-            "<path class=\"arrow\" data-axis=\"{axis}\" data-from=\"{}\" data-to=\"{}\" marker-end=\"url(#head)\" \
-             d=\"M{x0} {} Q{middle} {above} {x1} {}\"><title>axis {axis}: stride {stride}</title></path>",
-            from.at, to.at, from.y, to.y
-        );
-    }
-}
-
-fn text(svg: &mut String, x: usize, y: usize, class: &str, content: &str) {
+pub(super) fn text(svg: &mut String, x: usize, y: usize, class: &str, content: &str) {
     let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
-    let _ = writeln!(svg, "<text x=\"{x}\" y=\"{y}\"{class}>{}</text>", escaped(content));
+    let _ = writeln!(svg, "<text x=\"{x}\" y=\"{y}\"{class}>{}</text>", Escaped(one_line(content)));
 }
 
-/// Text as XML, without the characters that no XML can have.
-fn escaped(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '&' => safe.push_str("&amp;"),
-            '"' => safe.push_str("&quot;"),
-            '\'' => safe.push_str("&#39;"),
-            '\t' | '\n' | '\r' => safe.push(' '),
-            '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}' => safe.push('\u{fffd}'),
-            other => safe.push(other),
-        }
-    }
-    safe
+/// Text without ends of lines and tabulators.
+fn one_line(text: &str) -> String {
+    text.replace(['\t', '\n', '\r'], " ")
 }

@@ -6,9 +6,13 @@
 //! |---|---|
 //! | `touch.rs` | which indices are at a displacement |
 //! | `window.rs` | which part of the memory is drawn |
-//! | `draw.rs` | cells, labels and arrows as SVG |
-//! | `table.rs` | an array as HTML: a table and the drawing |
+//! | `cell.rs` | one element of the memory, and where it stands |
+//! | `draw.rs` | cells and labels as SVG |
+//! | `arrows.rs` | one step along each axis, and a legend of the axes |
+//! | `table.rs` | an array as HTML: its elements, a table and the drawing |
 
+mod arrows;
+mod cell;
 mod draw;
 mod table;
 mod touch;
@@ -25,8 +29,8 @@ pub(crate) const MAX_CELLS: usize = 240;
 ///
 /// Each cell is one element of the memory. A cell with an element of the layout is coloured and has its index. A cell with several
 /// indices has the first one and their number. Pale cells lie between elements, white ones beside them, and dashed ones
-/// are elements outside the memory. The cell of index zero has a thick frame; arrows lead from it along the axes with negative strides,
-/// one step each. Cells have the attributes `data-at` (the displacement), `data-index` and `data-count`.
+/// are elements outside the memory. The cell of index zero has a thick frame. An arrow leads from it to index one of each axis, in a
+/// lane of its own; it is dashed where the stride is negative. The colours follow the reader's theme, light or dark. Cells have the attributes `data-at` (the displacement), `data-index` and `data-count`.
 ///
 /// A drawing has at most a few hundred kilobytes. It names the omitted parts of large memory.
 ///

@@ -74,6 +74,30 @@ fn number<T: std::str::FromStr>(tag: &Tag, key: &str) -> T {
     tag.attributes[key].parse().ok().unwrap_or_else(|| panic!("{key} of {tag:?}"))
 }
 
+/// No text covers another one, or leaves the page. Fonts of 12 and 10 pixels have characters of at most 7.5 and 6.3 pixels.
+fn check_texts(tags: &[Tag], svg: &str) {
+    let page: (f64, f64) = (number(&tags[0], "height"), number(&tags[0], "width"));
+    let texts = svg.split("<text ").skip(1).map(|part| {
+        let (attributes, content) = part.split_once('>').unwrap();
+        let content = content.split_once('<').unwrap().0;
+        let value = |key: &str| {
+            attributes.split_once(&format!("{key}=\"")).map(|(_, after)| after.split_once('"').unwrap().0)
+        };
+        let (x, y): (f64, f64) = (value("x").unwrap().parse().unwrap(), value("y").unwrap().parse().unwrap());
+        let (size, character) =
+            if matches!(value("class"), Some("small" | "lane")) { (10.0, 6.3) } else { (12.0, 7.5) };
+        (x, y - size * 0.8, x + content.chars().count() as f64 * character, y + size * 0.2, content)
+    });
+    let texts: Vec<_> = texts.collect();
+    for (number, one) in texts.iter().enumerate() {
+        assert!(one.0 >= 0.0 && one.1 >= 0.0 && one.2 <= page.1 && one.3 <= page.0, "{one:?} on {page:?}");
+        for other in &texts[number + 1..] {
+            let is_apart = one.2 <= other.0 || other.2 <= one.0 || one.3 <= other.1 || other.3 <= one.1;
+            assert!(is_apart, "{one:?} covers {other:?} in {svg}");
+        }
+    }
+}
+
 /// Each displacement with the indices that are there, by the formula of the container specification.
 fn by_counting(layout: &Layout) -> BTreeMap<i128, (String, usize)> {
     let mut expected = BTreeMap::new();
@@ -119,15 +143,21 @@ proptest! {
             let far = (corner.0 + number::<usize>(cell, "height"), corner.1 + number::<usize>(cell, "width"));
             prop_assert!(far.0 <= page.0 && far.1 <= page.1);
         }
-        let arrows: Vec<(i128, i128)> = tags
+        let arrows: Vec<(usize, i128, i128, bool)> = tags
             .iter()
-            .filter(|tag| tag.attributes.get("class").is_some_and(|class| class == "arrow"))
-            .map(|tag| (number(tag, "data-from"), number(tag, "data-to")))
+            .filter(|tag| tag.attributes.contains_key("data-axis"))
+            .map(|tag| {
+                let is_negative = tag.attributes["class"].split(' ').any(|class| class == "negative");
+                (number(tag, "data-axis"), number(tag, "data-from"), number(tag, "data-to"), is_negative)
+            })
             .collect();
-        let negative = layout.shape().iter().zip(layout.strides()).filter(|&(&n, &s)| n > 1 && s < 0);
+        let axes = layout.shape().iter().zip(layout.strides()).enumerate();
         let zero = layout.offset() as i128;
-        let steps: Vec<_> = negative.map(|(_, &s)| (zero, zero + s as i128)).collect();
-        prop_assert_eq!(arrows, if layout.is_empty() { vec![] } else { steps });
+        let steps = axes
+            .filter(|&(_, (&n, &s))| n > 1 && s != 0)
+            .map(|(axis, (_, &s))| (axis, zero, zero + s as i128, s < 0));
+        prop_assert_eq!(arrows, if layout.is_empty() { vec![] } else { steps.collect() });
+        check_texts(&tags, &svg);
     }
 }
 

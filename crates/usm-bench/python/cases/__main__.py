@@ -18,6 +18,7 @@ import compute
 import device_calls
 import device_compute
 import device_copies
+import device_processes
 import device_sides
 import elements
 import memory
@@ -48,6 +49,7 @@ def cases(side: str) -> Iterator[Case]:
         yield from device_copies.cases(DEVICE[side])
         yield from device_calls.cases(DEVICE[side])
         yield from device_compute.cases(DEVICE[side])
+        yield from device_processes.cases(DEVICE[side])
         return
     for module in SIDES[side]:
         found = module.cases()

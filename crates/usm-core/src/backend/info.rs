@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{Error, Result, UsmKind};
+use crate::{ByteCount, Error, Result, UsmKind};
 
 /// A backend by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -94,7 +94,7 @@ pub struct MemoryFigures {
 
 impl fmt::Display for MemoryFigures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} of its {} bytes are free", self.free_bytes, self.total_bytes)
+        write!(f, "{} of its {} are free", ByteCount(self.free_bytes), ByteCount(self.total_bytes))
     }
 }
 

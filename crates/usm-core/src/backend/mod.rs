@@ -324,13 +324,21 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     /// 2. It was not freed before and no pending operation uses it.
     unsafe fn free(&self, context: RawContext, block: NonNull<u8>);
 
-    // Memory of several processes: a backend without it keeps these four defaults.
+    // Memory of several processes: a backend without it keeps these five defaults.
+
+    /// Whether [`share`](Self::share) leaves memory of a kind as it is, so that operations may write to it meanwhile.
+    ///
+    /// # Safety
+    /// 1. `queue` is live.
+    unsafe fn shares_in_place(&self, _queue: RawQueue, _kind: UsmKind) -> bool {
+        false
+    }
 
     /// Memory in the form in which other processes open it, the same one each time.
     ///
     /// # Safety
     /// 1. `queue` is live, and `start` begins so many bytes of live memory of its context, of that kind, which are what `range` says.
-    /// 2. Nobody writes to the bytes during the call.
+    /// 2. Nobody writes to the bytes during the call, unless it [leaves them as they are](Self::shares_in_place).
     ///
     /// # Errors
     /// [`Error::NotShareable`]; [`Error::SharedMemory`] when the system refuses, for instance because the process has no more files.

@@ -131,7 +131,7 @@ fn failed(options: &RuntimeOptions, error: &sycl_sys::LoadError) -> SyclSide {
     });
     let trouble = match (error, incomplete, unusable) {
         (LoadError::NotFound { .. }, Some(incomplete), _) => incomplete,
-        (LoadError::NotFound { .. }, None, Some(unusable)) => Trouble::Unusable(unusable.to_string()),
+        (LoadError::NotFound { .. }, None, Some(unusable)) => Trouble::Unusable(unusable.in_one_line()),
         (LoadError::NotFound { .. }, None, None) => Trouble::NotFound,
         (LoadError::SecondRuntime { .. }, ..) => Trouble::SecondRuntime(error.to_string()),
         _ => Trouble::Unusable(error.to_string()),

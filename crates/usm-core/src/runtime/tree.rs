@@ -3,7 +3,7 @@
 use std::fmt::{self, Write as _};
 
 use super::Runtime;
-use crate::{Device, DeviceInfo, Platform, Result};
+use crate::{ByteCount, Device, DeviceInfo, Platform, Result};
 
 /// All platforms with their root devices. `Display` draws them in the style of `tree`.
 ///
@@ -86,13 +86,13 @@ impl fmt::Display for DeviceTree {
 pub(super) fn facts(info: &DeviceInfo) -> Vec<String> {
     let mut memory = format!(
         "memory: {} global, {} in one allocation, {} local",
-        bytes(info.global_mem_bytes),
-        bytes(info.max_alloc_bytes),
-        bytes(info.local_mem_bytes)
+        ByteCount(info.global_mem_bytes).rounded(),
+        ByteCount(info.max_alloc_bytes).rounded(),
+        ByteCount(info.local_mem_bytes).rounded()
     );
     if info.global_cache_bytes > 0 {
         // Writing to a string cannot fail.
-        let _ = write!(memory, ", {} cache", bytes(info.global_cache_bytes));
+        let _ = write!(memory, ", {} cache", ByteCount(info.global_cache_bytes).rounded());
     }
     let [x, y, z] = info.max_work_item_sizes;
     let sub_devices = match info.max_sub_devices {
@@ -125,19 +125,9 @@ fn numbers(all: &[usize]) -> String {
     }
 }
 
-/// A number of bytes for people.
-fn bytes(count: u64) -> String {
-    let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
-    match units.into_iter().find(|(unit, _)| count >= *unit) {
-        // One decimal, rounded down.
-        Some((unit, name)) => format!("{}.{} {name}", count / unit, count % unit * 10 / unit),
-        None => format!("{count} B"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{bytes, numbers};
+    use super::numbers;
 
     #[test]
     fn many_numbers_are_cut() {
@@ -145,11 +135,5 @@ mod tests {
         assert_eq!(numbers(&[1, 2, 4, 8, 16, 32, 64, 128]), "1, 2, 4, 8, 16, 32, 64, 128");
         let many: Vec<usize> = (1..=4096).collect();
         assert_eq!(numbers(&many), "1, 2, 3 … 4096 (4096 sizes)");
-    }
-
-    #[test]
-    fn bytes_have_one_decimal() {
-        let texts = [0, 1023, 1024, 1536, (1 << 20) - 1, 25_276_514_304].map(bytes);
-        assert_eq!(texts, ["0 B", "1023 B", "1.0 KiB", "1.5 KiB", "1023.9 KiB", "23.5 GiB"]);
     }
 }

@@ -173,6 +173,11 @@ macro_rules! methods {
             };
             // Memory of several processes, and of other code, is the same under a decorator.
             (@ processes) => {
+                unsafe fn shares_in_place(&self, queue: RawQueue, kind: UsmKind) -> bool {
+                    // SAFETY: promise 1 of the method of `Backend`; the handle is `inner`'s own.
+                    unsafe { self.inner.shares_in_place(queue, kind) }
+                }
+
                 unsafe fn share(
                     &self,
                     queue: RawQueue,

@@ -11,6 +11,7 @@
 //! | `borrow.rs` | external memory as a buffer, after a question to the runtime |
 //! | `shared.rs`, `held.rs` | what other processes open for a block; freed memory that they have open |
 //! | `lease.rs` | memory of another buffer as a buffer of its own, until the last clone drops |
+//! | `html.rs` | a buffer as a table for notebooks |
 //! | `hooks.rs` | functions of users that run at the release of a block |
 //! | `live_borrows.rs` | the number of external owners that are kept alive |
 
@@ -19,6 +20,8 @@ mod block_ref;
 mod borrow;
 mod held;
 mod hooks;
+#[cfg(feature = "svg")]
+mod html;
 mod lease;
 mod live_borrows;
 mod parts;

@@ -76,7 +76,7 @@ impl Block {
     /// The memory of the block in the form in which other processes open it, and where the block begins there.
     ///
     /// # Safety
-    /// 1. Nobody writes to the memory of the block during the call.
+    /// 1. Nobody writes to the memory of the block during the call, unless its queue [leaves it as it is](Queue::shares_in_place).
     pub(crate) unsafe fn share(&self) -> Result<(SharedMemory, usize)> {
         let extent = self.extent();
         let start = extent.start;
@@ -96,9 +96,9 @@ impl Block {
     }
 
     /// # Safety
-    /// 1. Nobody writes to the memory of the block during the call.
+    /// 1. That of [`share`](Self::share).
     unsafe fn share_extent(&self, Extent { start, len_bytes, range }: Extent) -> Result<SharedMemory> {
-        // SAFETY: B4 or K2: live memory of this kind and context, which nobody writes to (1). A slab that is shared as a whole has a file from
+        // SAFETY: B4 or K2: live memory of this kind and context (1). A slab that is shared as a whole has a file from
         // the start, so that nothing happens to its other slots.
         let memory = unsafe { self.queue().share(self.kind(), start, len_bytes, range) }?;
         self.mark_shared();

@@ -6,10 +6,12 @@
 //!
 //! The kernel counts the processes that have the memory. It is freed after the last of them, whoever that is and however it ends. No messages
 //! keep it, and no file with a name. A process that waits in `open` for another one gives up when that one has ended, and after ten
-//! seconds.
+//! seconds without a word of it.
 //!
-//! Nothing orders the accesses of several processes, and guards know those of their own process alone. Whoever shares memory tells the
-//! other process when it may read it: by the message with the handle, by a lock, by the end of a task.
+//! A handle comes after the operations that write to its memory at the moment. Memory of a GPU is not waited for when the handle is made:
+//! the process of the handle answers who opens it when these operations are complete. Nothing else orders the accesses of several
+//! processes, and guards know those of their own process alone. Whoever shares memory tells the other process when it may read what is
+//! written later: by another handle, by a lock, by the end of a task.
 //!
 //! | file | job |
 //! |---|---|

@@ -7,7 +7,7 @@ use crate::{Error, Result};
 /// What handles begin with.
 const MAGIC: [u8; 8] = *b"usm-ipc\0";
 /// Any change of the bytes, or of the messages, makes it another one.
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
 /// Bytes of a handle.
 pub const LEN_BYTES: usize = 40;
 

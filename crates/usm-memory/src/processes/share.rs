@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
 
 use usm_core::fork::PerProcess;
-use usm_core::{DeviceLocation, Queue, SharedMemory, UsmKind};
+use usm_core::{DeviceLocation, Event, Queue, SharedMemory, UsmKind};
 
 use super::{lock, system};
 use crate::buffer::{self, Opened};
-use crate::{Error, Result, UsmBuffer};
+use crate::{Error, Operand, Result, UsmBuffer, submit_async};
 
 /// A range of memory that another process of this user can open: [`UsmBuffer::share`] gives it, [`UsmBuffer::open_shared`] takes it.
 #[derive(Clone, Debug)]
@@ -56,16 +56,36 @@ impl UsmBuffer {
     /// [`Error::Core`] with [`NotShareable`](usm_core::Error::NotShareable) or [`SharedMemory`](usm_core::Error::SharedMemory), and with the
     /// errors of the operations; [`Error::BorrowConflict`] while somebody has a view to write to the memory.
     pub fn share(&self) -> Result<SharedBuffer> {
-        let location = self.memory_device().location()?;
         let whole = self.all_of_block();
         // Those who write through this library wait, or exclude this.
-        let access = whole.read_access(0..whole.len_bytes())?;
-        // SAFETY: promise 1 of `Block::share`: nobody writes as long as the access lives; of other code this is said above.
+        let _access = whole.read_access(0..whole.len_bytes())?;
+        // SAFETY: promise 1 of `share_from`: nobody writes as long as the access lives; of other code this is said above.
+        unsafe { self.share_from(whole.address()) }
+    }
+
+    /// As [`share`](Self::share), without a wait where nothing happens to the memory. Others may read it after the event.
+    pub(super) fn share_later(&self) -> Result<(SharedBuffer, Option<Event>)> {
+        let (queue, whole) = (self.queue(), self.all_of_block());
+        if !queue.shares_in_place(self.kind()) || queue.capture()?.is_some() {
+            return Ok((self.share()?, None));
+        }
+        let operand = Operand::read(&whole, 0..whole.len_bytes());
+        // SAFETY: promises 1 to 3 of `submit_async`: a barrier uses no bytes, and the queue is that of the memory.
+        let event = unsafe { submit_async(queue, &[operand], &[], |_, after| queue.barrier(after)) }?;
+        // SAFETY: promise 1 of `share_from`: the queue leaves the memory as it is.
+        let shared = unsafe { self.share_from(whole.address()) }?;
+        Ok((shared, Some(event).filter(|event| !event.is_complete())))
+    }
+
+    /// # Safety
+    /// 1. That of `Block::share`, for the block, which starts at `address`.
+    unsafe fn share_from(&self, address: usize) -> Result<SharedBuffer> {
+        let location = self.memory_device().location()?;
+        // SAFETY: the caller's promise 1.
         let (memory, offset_bytes) = unsafe { self.block().share() }?;
-        drop(access);
         Ok(SharedBuffer {
             memory,
-            offset_bytes: offset_bytes + (self.address() - whole.address()),
+            offset_bytes: offset_bytes + (self.address() - address),
             len_bytes: self.len_bytes(),
             is_writable: self.is_writable(),
             location,

@@ -304,7 +304,7 @@ fn what_is_no_handle_is_refused() {
     assert!(refused(&[]).to_string().contains("found 0 bytes, allowed are 40 bytes"));
     assert!(refused(&good[..39]).to_string().contains("found 39 bytes"));
     assert!(refused(&changed(0)).to_string().contains("found bytes that are no handle"));
-    assert!(refused(&changed(8)).to_string().contains("found version 0"));
+    assert!(refused(&changed(8)).to_string().contains("found version 3"));
     // Another process, another address, another token.
     for index in [12, 16, 24, 39] {
         assert!(matches!(refused(&changed(index)), Error::StaleHandle { .. }), "{index}");

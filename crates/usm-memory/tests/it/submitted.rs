@@ -542,6 +542,6 @@ fn a_completion_gives_its_result_once() {
 fn a_refusal_shows_the_error_it_has() {
     let error = usm_memory::Error::ReadOnly;
     let refused = usm_memory::Refused { error, host: vec![0_u8] };
-    assert_eq!(format!("{refused:?}"), "the memory is read-only");
+    assert_eq!(format!("{refused:?}"), "the memory is read-only; write to a copy of it");
     assert_eq!(format!("{refused:#?}"), format!("{:#?}", usm_memory::Error::ReadOnly));
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use usm_memory::resource::{DirectResource, PoolOptions, PoolResource};
-use usm_memory::snapshot::Timeline;
+use usm_memory::snapshot::{Snapshot, Timeline};
 use usm_memory::usm_core::UsmKind;
 use usm_memory::{UsmBuffer, snapshot};
 
@@ -35,8 +35,47 @@ fn drawings_of_snapshots_agree_with_the_data() {
         );
         let page = seen.to_html();
         assert!(!page.contains("a<b>") && !page.contains("<script") && !page.contains("href"));
-        elements(page.strip_prefix("<!DOCTYPE html>\n").unwrap());
+        check_table(&elements(page.strip_prefix("<!DOCTYPE html>\n").unwrap()), &seen, &page);
     });
+}
+
+/// Each entry has a row with a bar over its time, and a check box for each of its properties.
+fn check_table(page: &[Element], seen: &Snapshot, text: &str) {
+    let rows: Vec<_> = page
+        .iter()
+        .filter(|element| element.name == "tr" && element.attribute("data-kind").is_some())
+        .collect();
+    let bars: Vec<_> = page.iter().filter(|element| element.has("class", "usm-life")).collect();
+    assert_eq!((rows.len(), bars.len()), (seen.len(), seen.len()));
+    let oldest = seen.iter().map(|live| live.age.as_secs_f64()).fold(0.0, f64::max);
+    for ((row, bar), live) in rows.iter().zip(&bars).zip(seen) {
+        assert_eq!(row.get("data-kind"), live.kind.as_str());
+        assert_eq!(row.get("data-holder"), if live.is_reserve { "reserve" } else { live.holder.as_str() });
+        let part = |name: &str| -> f64 {
+            bar.get("style")
+                .split_once(&format!("{name}:"))
+                .unwrap()
+                .1
+                .split_once('%')
+                .unwrap()
+                .0
+                .parse()
+                .unwrap()
+        };
+        let age = if oldest > 0.0 { 100.0 * live.age.as_secs_f64() / oldest } else { 100.0 };
+        assert!((part("width") - age).abs() < 0.011 && (part("margin-left") + age - 100.0).abs() < 0.011);
+        for (attribute, value) in
+            ["kind", "holder", "label"].map(|name| (name, row.get(&format!("data-{name}"))))
+        {
+            let class = format!("usm-{attribute}-{value}");
+            let boxes = page.iter().filter(|element| element.name == "input" && element.has("class", &class));
+            assert_eq!(boxes.count(), 1, "{class}");
+            let rule = format!(
+                ":has(.{class}:not(:checked)) :is(tr,.bar,.reserve)[data-{attribute}=\"{value}\"]{{display:none}}"
+            );
+            assert!(text.contains(&rule), "{rule}");
+        }
+    }
 }
 
 /// Bars and steps of the drawing are those of the data.
@@ -45,6 +84,12 @@ pub(crate) fn check(timeline: &Timeline, kind: UsmKind) {
     let seconds = timeline.duration().as_secs_f64();
     let across = |time: Duration| 1000.0 * time.as_secs_f64() / seconds;
     let class = |class: &str| svg.iter().filter(|element| element.has("class", class)).collect::<Vec<_>>();
+    assert!(
+        class("bar")
+            .iter()
+            .zip(timeline.bars().iter().filter(|bar| !bar.is_reserve))
+            .all(|(drawn, bar)| { drawn.get("data-kind") == bar.kind.as_str() })
+    );
     let (bars, reserves) = (class("bar"), class("reserve"));
     assert_eq!(bars.len() + reserves.len(), timeline.bars().len());
     // The slab holds the blocks: two places, of which the slab is one.
@@ -123,7 +168,11 @@ struct Element {
 
 impl Element {
     fn get(&self, name: &str) -> &str {
-        &self.attributes.iter().find(|(found, _)| found == name).unwrap().1
+        self.attribute(name).unwrap()
+    }
+
+    fn attribute(&self, name: &str) -> Option<&str> {
+        self.attributes.iter().find(|(found, _)| found == name).map(|(_, value)| value.as_str())
     }
 
     fn has(&self, name: &str, value: &str) -> bool {

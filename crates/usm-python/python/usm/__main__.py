@@ -1,103 +1,54 @@
-"""``python -m usm``: platforms and devices of this machine, why a backend is missing, and what to do about it."""
+"""``python -m usm``: the doctor, which says whether ``usm`` works here, and what to do where something is missing."""
 
 import argparse
 import json
 import signal
 import sys
-import textwrap
 from collections.abc import Sequence
-from typing import Any
 
 import usm
-import usm.compute
 
-_INSTALL_HINT = "pip install dpctl intel-opencl-rt"
+from . import _doctor
 
+_EXIT_STATUS = """\
+exit status:
+  0  usm works here as its README says, if only on the host device
+  1  something that is installed or requested fails: a broken driver, a selection without a device,
+     --device, USM_DEFAULT_DEVICE, USM_REQUIRE_SYCL=1 or USM_REQUIRE_CUDA=1
+  2  unknown arguments
 
-def report() -> dict[str, Any]:
-    """Everything this command prints, as values JSON can hold."""
-    devices = usm.get_devices()
-    default = usm.select_default_device()
-    found = usm.doctor()
-    return {
-        "version": usm.__version__,
-        "python": sys.version.split()[0],
-        "backends": [{**backend, "devices": [str(d) for d in backend["devices"]]} for backend in usm.backends()],
-        **{key: found[key] for key in ("platforms", "sycl", "places", "environment", "problems")},
-        "providers": usm.compute.providers(),
-        "devices": [_describe(device, default) for device in devices],
-    }
+keys of --json:
+"""
 
 
-def _describe(device: usm.SyclDevice, default: usm.SyclDevice) -> dict[str, Any]:
-    kinds = {
-        "host": device.has_aspect_usm_host_allocations,
-        "device": device.has_aspect_usm_device_allocations,
-        "shared": device.has_aspect_usm_shared_allocations,
-    }
-    return {
-        "filter_string": device.filter_string,
-        "name": device.name,
-        "vendor": device.vendor,
-        "driver_version": device.driver_version,
-        "backend": device.backend,
-        "device_type": device.device_type,
-        "default": device == default,
-        "global_mem_size": device.global_mem_size,
-        "max_mem_alloc_size": device.max_mem_alloc_size,
-        "max_compute_units": device.max_compute_units,
-        "usm_kinds": [kind for kind, offered in kinds.items() if offered],
-        "fp16": device.has_aspect_fp16,
-        "fp64": device.has_aspect_fp64,
-    }
-
-
-def as_text() -> str:
-    """The report for a reader at a terminal."""
-    found = usm.doctor()
-    lines = [f"usm {usm.__version__} on Python {sys.version.split()[0]}", "", "Platforms and devices", found["tree"]]
-    lines += ["Backends"]
-    for backend in usm.backends():
-        lines += _backend_lines(backend)
-    sycl = found["sycl"]
-    if sycl:
-        lines += ["", f"SYCL runtime: DPC++ {sycl['version']}", f"  C interface: {sycl['interface']}"]
-        lines += [f"  CPU driver: {sycl['driver'] or 'not installed'}"]
-    lines += ["", "Arithmetic"]
-    lines += [f"  {name:<6} {', '.join(memory)}" for name, memory in usm.compute.providers().items()]
-    if not usm.compute.providers():
-        lines += ["  no library that computes is installed; pip install numpy installs one for host and shared memory"]
-    lines += ["", "Environment"]
-    lines += [f"  {name}={value}" for name, value in found["environment"].items() if value is not None]
-    lines += ["", "Problems"]
-    for problem in found["problems"]:
-        lines += textwrap.indent(problem["what"], "  ").splitlines()
-        lines += textwrap.indent(f"what to do: {problem['remedy']}", "    ").splitlines()
-    if found["problems"]:
-        lines += [f"  A SYCL runtime with a CPU device comes with: {_INSTALL_HINT}"]
-    else:
-        lines += ["  none"]
-    return "\n".join(lines)
-
-
-def _backend_lines(backend: Any) -> list[str]:
-    state = "available" if backend["available"] else "missing"
-    lines = [f"  {backend['name']:<6} {state:<10} {backend['library'] or ''}".rstrip()]
-    if backend["reason"]:
-        lines += textwrap.indent(f"why: {backend['reason']}", " " * 9).splitlines()
-    if not backend["available"]:
-        lines += [f"         tried: {attempt}" for attempt in backend["tried"]]
-    lines += [f"         note: {note}" for note in backend["notes"]]
-    return lines
+def _parser() -> argparse.ArgumentParser:
+    keys = "\n".join(f"  {key}: {text}" for key, text in _doctor.KEYS.items())
+    parser = argparse.ArgumentParser(
+        prog="python -m usm",
+        description="Say whether usm works on this machine, list its devices, and name a command for each problem.",
+        epilog=_EXIT_STATUS + keys,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("command", nargs="?", choices=["doctor"], default="doctor", help="doctor, the default")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--verbose", action="store_true", help="also print details for a report of a problem")
+    form.add_argument("--json", action="store_true", help="print JSON, for programs")
+    parser.add_argument("--device", metavar="SELECTOR", help="require a device, such as gpu or opencl:cpu")
+    return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the report; the exit code is 1 when there is a problem, as the report tells."""
-    parser = argparse.ArgumentParser(prog="python -m usm", description="List platforms, devices and problems.")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    options = parser.parse_args(arguments)
-    print(json.dumps(report(), indent=2) if options.json else as_text(), flush=True)
-    return 1 if usm.doctor()["problems"] else 0
+    """Print the report; the exit status is 1 where something that is installed or requested fails."""
+    options = _parser().parse_args(arguments)
+    found = _doctor.report(options.device)
+    if options.json:
+        text = json.dumps(found, indent=2)
+    else:
+        text = _doctor.as_text(found)
+        if options.verbose:
+            text = f"{text.rpartition(chr(10))[0]}\n{_doctor.details(found, usm.doctor()['tree'])}"
+    print(text, flush=True)
+    return 0 if found["works"] else 1
 
 
 if __name__ == "__main__":

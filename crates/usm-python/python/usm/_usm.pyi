@@ -376,6 +376,7 @@ class _Place(TypedDict):
 @type_check_only
 class _Problem(TypedDict):
     kind: str
+    is_failure: bool
     what: str
     remedy: str
 
@@ -453,6 +454,7 @@ class SyclPlatform:
 @final
 class SyclDevice:
     def __new__(cls, arg: _DeviceLike | None = None) -> SyclDevice: ...
+    def _repr_html_(self) -> str: ...
     @property
     def name(self) -> str: ...
     @property
@@ -821,6 +823,7 @@ def get_num_threads() -> int: ...
 
 # What the three memory classes share; it cannot be made by itself.
 class _Memory:
+    def _repr_html_(self) -> str: ...
     @property
     def nbytes(self) -> int: ...
     @property

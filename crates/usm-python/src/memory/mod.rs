@@ -261,6 +261,12 @@ impl Memory {
         format!("<USM-{kind} memory of {len} bytes at {address:#x}>")
     }
 
+    /// Size, place, device and owner of the memory, as a table.
+    #[cfg(feature = "svg")]
+    fn _repr_html_(&self) -> String {
+        self.buffer.to_html_fragment()
+    }
+
     /// # Safety
     /// Python calls it with a view to fill.
     unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {

@@ -93,7 +93,8 @@ impl MemorySnapshot {
         py.detach(|| self.0.to_svg())
     }
 
-    /// The drawing and the table as a page that needs no network and no scripts.
+    /// A table over time as a page that needs no network and no scripts: a bar for each row, from its allocation to the snapshot.
+    /// Check boxes choose kinds, owners and labels.
     ///
     /// >>> import usm.memory as um
     /// >>> um.snapshot().to_html()[:15]

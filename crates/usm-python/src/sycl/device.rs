@@ -364,5 +364,11 @@ class_of_facts! {
         fn __repr__(&self) -> String {
             format!("<usm.SyclDevice {} ({})>", self.device.filter_string(), self.device.info().name)
         }
+
+        /// Name, driver, memory and kinds of USM of the device, as a table.
+        #[cfg(feature = "svg")]
+        fn _repr_html_(&self) -> String {
+            usm_array::usm_memory::device_html(&self.device)
+        }
     }
 }

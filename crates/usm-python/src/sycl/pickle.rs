@@ -9,7 +9,7 @@ use usm_array::usm_core::{
 
 use super::resolve::{device_argument, target};
 use super::{Target, dpctl, partition, runtime};
-use crate::errors::{OrRaise, SyclDeviceCreationError, ToPyErr, in_place_of};
+use crate::errors::{OrRaise, SyclDeviceCreationError, ToPyErr, first_line, in_place_of};
 use crate::sycl::QueueOrContext;
 
 /// What makes an object again: a function and its arguments.
@@ -111,7 +111,10 @@ pub(crate) fn device_from_pickle<'py>(
     let runtime = runtime::get(py)?;
     let found = py.detach(|| runtime.device_at(&location)).map_err(|error| error.to_py_err());
     let missing = in_place_of::<SyclDeviceCreationError>(py, |text| {
-        SyclDeviceCreationError::new_err(format!("pickle: its device is not here: {text}"))
+        SyclDeviceCreationError::new_err(format!(
+            "pickle: its device is not here: {}; unpickle it on a machine with that device",
+            first_line(&text)
+        ))
     });
     let found = found.map_err(missing)?;
     match name.filter(|name| *name != found.info().name) {

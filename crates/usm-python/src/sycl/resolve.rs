@@ -8,7 +8,9 @@ use usm_array::usm_core::{Context, Device, FilterSelector, Queue};
 use super::capsule::{self, QueueOrContext};
 use super::dpctl;
 use super::runtime;
-use crate::errors::{OrRaise, OrValueError, SyclDeviceCreationError, in_place_of, type_name, wrong_type};
+use crate::errors::{
+    OrRaise, OrValueError, SyclDeviceCreationError, first_line, in_place_of, type_name, wrong_type,
+};
 
 /// The meaning of an argument that selects a device, a context or a queue.
 pub(crate) enum Target {
@@ -77,8 +79,8 @@ fn place_of(name: &str, object: &Bound<'_, PyAny>) -> PyResult<QueueOrContext> {
     }
     dpctl::place_in_capsule(name, object, runtime)?.ok_or_else(|| {
         type_error!(
-            "{name}: found {}; allowed are a filter selector string, a context, a queue, a capsule named \
-             \"SyclContextRef\" or \"SyclQueueRef\", and an object whose _get_capsule() makes one",
+            "{name}: found {}; allowed are a filter selector such as \"gpu\", a queue such as usm.SyclQueue(\"gpu\"), a device, a \
+             context, a capsule named \"SyclContextRef\" or \"SyclQueueRef\", and an object whose _get_capsule() makes one",
             type_name(object)
         )
     })
@@ -211,8 +213,9 @@ pub(crate) fn pickled_queue(device: &Bound<'_, PyString>, instead: &str) -> PyRe
     let device = unpickled.as_ref().unwrap_or(device);
     let elsewhere = in_place_of::<SyclDeviceCreationError>(py, |text| {
         SyclDeviceCreationError::new_err(format!(
-            "pickle: its memory was on {device}, which is not here ({text}); unpickle it on a machine with that device, or \
-             pickle {instead} there"
+            "pickle: its memory was on {device}, which is not here ({}); unpickle it on a machine with that device, or \
+             pickle {instead} there",
+            first_line(&text)
         ))
     });
     queue_argument(py, "device", Some(device.as_any())).map_err(elsewhere)

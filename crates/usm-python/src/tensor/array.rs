@@ -333,7 +333,8 @@ impl UsmNdarray {
     }
 
     /// The device of DLPack: ``kDLOneAPI`` and the number of the SYCL device in the default context, else ``kDLCPU`` for memory that
-    /// host code can touch, and ``kDLExtDev`` for device memory of the host backend, which other libraries refuse.
+    /// host code can touch, and ``kDLExtDev`` for device memory of the host backend, which other libraries refuse. PyTorch gets
+    /// ``kDLCPU`` for host and shared memory of a SYCL device that it cannot use.
     ///
     /// Raises BufferError for other memory.
     fn __dlpack_device__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
@@ -725,10 +726,12 @@ impl UsmNdarray {
         print::repr(py, self.array())
     }
 
-    /// What the array is, as a table, and where its elements are in memory, as a drawing.
+    /// The elements as text, what the array is as a table, and where its elements are in memory as a drawing.
     #[cfg(feature = "svg")]
-    fn _repr_html_(&self) -> String {
-        self.array().to_html_fragment()
+    fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
+        let array = self.array();
+        let elements = print::text(py, array)?;
+        Ok(py.detach(|| array.html_fragment_with(&elements)))
     }
 
     /// # Safety

@@ -1,6 +1,8 @@
 //! New arrays.
 
-use pyo3::exceptions::PyTypeError;
+use std::ffi::CString;
+
+use pyo3::exceptions::{PyTypeError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use usm_array::usm_core::{Queue, UsmKind};
@@ -76,6 +78,10 @@ pub(super) fn construct(py: Python<'_>, arguments: &Arguments<'_, '_>) -> PyResu
     let mut builder = builder(dtype, offset.filter(|&offset| offset != 0));
     if let Some(align_bytes) = align_bytes {
         builder = builder.align_bytes(align_bytes);
+    }
+    if let Some(hint) = builder.hint_at_byte_strides() {
+        let hint = CString::new(hint)?;
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &hint, 1)?;
     }
     in_new_memory(py, builder, kind, &queue)
 }

@@ -16,7 +16,9 @@ use std::thread::{self, ScopedJoinHandle};
 
 use anyhow::{Result, anyhow};
 
-use self::python::{EXTENSION_TESTS, WHEEL_TESTS, hide_sycl, pytest, with_sycl, without_sycl_places};
+use self::python::{
+    EXTENSION_TESTS, STAND_INS, WHEEL_TESTS, hide_sycl, pytest, with_sycl, without_sycl_places,
+};
 use super::demo::EXAMPLE;
 use crate::project::{Project, openly, quietly};
 use crate::python::{DASK, HEAVY_PEERS, NVRTC, PEERS, PYTEST, SYCL, TYPES, Venv};
@@ -79,7 +81,7 @@ fn some(project: &Project, peers: Peers, packages: &[String], steps: &mut Steps)
     let sycl = Venv::with(project, "venv", &[])?;
     for package in packages {
         if package == PYTHON_CRATE {
-            steps.step("stand-in of the CUDA driver", || rust::build_stand_in(project))?;
+            steps.step("stand-ins of CUDA and SYCL", || rust::build_stand_ins(project))?;
             let wheels = steps.step("wheels", || build_wheels(project))?;
             wheel_tests(project, peers, &wheels, steps)?;
         } else {
@@ -109,9 +111,10 @@ fn wheel_tests(project: &Project, peers: Peers, wheels: &Wheels, steps: &mut Ste
         Ok(())
     })?;
     let run = |tests| python::run(project, openly, tests);
-    let bare_tests = |folder| hide_sycl(pytest(project, &bare, &[folder]));
+    let pytest = |venv, folder| pytest(project, venv, &[folder]).env(STAND_INS, rust::stand_ins(project));
+    let bare_tests = |folder| hide_sycl(pytest(&bare, folder));
     let (kernels, value) = rust::SCALAR_KERNELS;
-    let sycl_tests = |folder| with_sycl(pytest(project, &sycl, &[folder]), peers).env(kernels, value);
+    let sycl_tests = |folder| with_sycl(pytest(&sycl, folder), peers).env(kernels, value);
     steps.step("pytest on the stand-in of the CUDA driver", || run(python::on_stand_in(project, &sycl)))?;
     // What passed on the host backend does not run again.
     let passed = project.target.join("passed-without-sycl");

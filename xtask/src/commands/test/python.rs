@@ -19,14 +19,18 @@ pub(in crate::commands) const EXTENSION_TESTS: &str = "examples/pyext/tests";
 /// `0` keeps a GPU of this machine out of tests that expect a default device of SYCL or of the host.
 pub(in crate::commands) const CUDA: &str = "USM_CUDA";
 
+/// The folder of the stand-ins for the driver of CUDA and for dpctl 0.23.
+pub(super) const STAND_INS: &str = "USM_TEST_STAND_INS";
+
 /// The files about CUDA devices.
-const CUDA_TESTS: [&str; 6] = [
+const CUDA_TESTS: [&str; 7] = [
     "tests/python/test_bench_cuda.py",
     "tests/python/test_cuda_interface.py",
     "tests/python/test_cuda_program.py",
     "tests/python/test_cuda_streams.py",
     "tests/python/test_cuda_stress.py",
     "tests/python/test_cuda_two_gpus.py",
+    "tests/python/test_examples_output.py",
 ];
 
 /// The most processes of pytest: each starts the SYCL runtime, with as many threads as there are cores.

@@ -49,7 +49,7 @@ pub(in crate::commands) fn tests(
 
 /// Runs the tests of one crate.
 pub(super) fn tests_of(project: &Project, venv: &Venv<'_>, package: &str) -> Result<()> {
-    build_stand_in(project)?;
+    build_stand_ins(project)?;
     let tests = runner(project, &of_package(package));
     openly(with_devices(project, tests, venv).envs([SCALAR_KERNELS]))
 }
@@ -88,14 +88,19 @@ fn with_devices<'p>(project: &Project, tests: Cmd<'p>, venv: &Venv<'_>) -> Cmd<'
     if has_nextest(project) { tests } else { tests.envs(WITHOUT_NEXTEST) }
 }
 
-/// Builds the stand-in of the CUDA driver alone. Its unit tests would not do: they are a program and leave out the library.
-pub(super) fn build_stand_in(project: &Project) -> Result<()> {
-    quietly(project.cargo("build --locked --package cuda-loopback")).map(drop)
+/// Builds the stand-ins alone. Their unit tests would not do: they are programs and leave out the libraries.
+pub(super) fn build_stand_ins(project: &Project) -> Result<()> {
+    quietly(project.cargo("build --locked --package cuda-loopback --package sycl-023-loopback")).map(drop)
 }
 
-/// The stand-in of the CUDA driver, which is built with the tests.
+/// The folder of the stand-ins, which are built with the tests.
+pub(super) fn stand_ins(project: &Project) -> PathBuf {
+    project.target.join("debug/deps")
+}
+
+/// The stand-in of the CUDA driver.
 pub(super) fn stand_in(project: &Project) -> PathBuf {
-    project.target.join("debug/deps").join(STAND_IN)
+    stand_ins(project).join(STAND_IN)
 }
 
 /// A Rust test finds the runtime in the venv, and one that does not find it fails.

@@ -396,6 +396,10 @@ unsafe impl Backend for CudaBackend {
         unsafe { memory::free(context, block) };
     }
 
+    unsafe fn shares_in_place(&self, _queue: RawQueue, kind: UsmKind) -> bool {
+        kind == UsmKind::Device
+    }
+
     unsafe fn share(
         &self,
         queue: RawQueue,

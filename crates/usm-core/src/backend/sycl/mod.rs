@@ -442,6 +442,12 @@ unsafe impl Backend for SyclBackend {
         unsafe { (api.DPCTLfree_with_context)(block.as_ptr().cast(), context(raw)) };
     }
 
+    unsafe fn shares_in_place(&self, raw: RawQueue, kind: UsmKind) -> bool {
+        // SAFETY: the queue is live (promise 1).
+        kind == UsmKind::Device
+            && self.runtime.enter().is_ok_and(|api| !unsafe { Self::has_pages(&api, raw) })
+    }
+
     unsafe fn share(
         &self,
         raw: RawQueue,

@@ -1,13 +1,15 @@
 //! The problems of a machine and their remedies, from the results of the search.
 
 use super::SyclLibrary;
-use super::environment::{ALLOW_LIST, AUTOCONFIG, CUDA_VISIBLE, DRIVERS, SELECTOR, Variable, value};
+use super::environment::{ALLOW_LIST, AUTOCONFIG, CUDA_VISIBLE, DRIVERS, ROOT, SELECTOR, Variable, value};
 use crate::runtime::cuda::CudaSide;
 use crate::runtime::select::DEFAULT_DEVICE;
 use crate::{BackendState, Device, DeviceInfo, DeviceType, Result};
 
 const INSTALL: &str = "run `pip install dpctl intel-opencl-rt` in a virtual environment and activate it, or give the directory of an \
      installation in USM_SYCL_ROOT";
+const REINSTALL: &str =
+    "reinstall what it came with, for instance by `pip install --force-reinstall dpctl intel-opencl-rt`";
 const INSTALL_DRIVER: &str =
     "run `pip install intel-opencl-rt` in the environment of dpctl, which adds the CPU device";
 
@@ -40,6 +42,8 @@ pub enum ProblemKind {
     SwitchedOff,
     /// There is no SYCL runtime.
     NoRuntime,
+    /// `USM_SYCL_ROOT` names a directory, and there is no SYCL runtime in it or elsewhere.
+    NothingAtRoot,
     /// The interface library is there without its runtime, as `pip install --target` leaves it.
     IncompleteInstallation,
     /// The process has loaded another SYCL runtime before.
@@ -54,6 +58,8 @@ pub enum ProblemKind {
     DriverRegisteredLate,
     /// An environment variable hides all devices.
     SelectorHidesDevices,
+    /// The OpenCL CPU driver is registered, but the runtime shows no device.
+    UnusableDriver,
     /// The runtime shows no device for another reason.
     NoDevice,
     /// A CUDA driver is installed that cannot be used, for instance an old one.
@@ -62,6 +68,30 @@ pub enum ProblemKind {
     NoCudaDevice,
     /// `USM_DEFAULT_DEVICE` selects no device.
     NoSuchDefault,
+}
+
+impl ProblemKind {
+    /// Whether something that is installed or was requested fails. Otherwise `usm` works as described, and the remedy adds devices.
+    #[must_use]
+    pub const fn is_failure(self) -> bool {
+        match self {
+            Self::SwitchedOff
+            | Self::NoRuntime
+            | Self::DriverMissing
+            | Self::DriverNotRegistered
+            | Self::NoCudaDevice => false,
+            Self::NothingAtRoot
+            | Self::IncompleteInstallation
+            | Self::SecondRuntime
+            | Self::UnusableRuntime
+            | Self::DriverRegisteredLate
+            | Self::SelectorHidesDevices
+            | Self::UnusableDriver
+            | Self::NoDevice
+            | Self::UnusableCudaDriver
+            | Self::NoSuchDefault => true,
+        }
+    }
 }
 
 /// A problem and its remedy.
@@ -85,7 +115,7 @@ pub(super) fn diagnose(
     autoconfig: bool,
 ) -> Vec<Problem> {
     match library {
-        None => not_loaded(trouble).into_iter().collect(),
+        None => not_loaded(trouble, value(environment, ROOT)).into_iter().collect(),
         Some(library) => loaded(library, devices, environment, autoconfig),
     }
 }
@@ -126,7 +156,7 @@ fn problem(kind: ProblemKind, what: impl Into<String>, remedy: impl Into<String>
     Problem { kind, what: what.into(), remedy: remedy.into() }
 }
 
-fn not_loaded(trouble: &Trouble) -> Option<Problem> {
+fn not_loaded(trouble: &Trouble, root: Option<&str>) -> Option<Problem> {
     Some(match trouble {
         // A backend that was plugged in.
         Trouble::None => return None,
@@ -140,7 +170,14 @@ fn not_loaded(trouble: &Trouble) -> Option<Problem> {
             "the application switched the SYCL backend off",
             "make the runtime without RuntimeOptions::without_sycl",
         ),
-        Trouble::NotFound => problem(ProblemKind::NoRuntime, "no SYCL runtime was found", INSTALL),
+        Trouble::NotFound => match root {
+            Some(root) => problem(
+                ProblemKind::NothingAtRoot,
+                format!("no SYCL runtime is at {ROOT}={root} or elsewhere"),
+                format!("unset {ROOT}, or name the directory of an installation of dpctl in it"),
+            ),
+            None => problem(ProblemKind::NoRuntime, "no SYCL runtime was found", INSTALL),
+        },
         Trouble::Incomplete { library, needs } => problem(
             ProblemKind::IncompleteInstallation,
             format!(
@@ -153,7 +190,7 @@ fn not_loaded(trouble: &Trouble) -> Option<Problem> {
             reason.clone(),
             "use one SYCL installation per process: start it with the environment of one of the two only",
         ),
-        Trouble::Unusable(reason) => problem(ProblemKind::UnusableRuntime, reason.clone(), INSTALL),
+        Trouble::Unusable(reason) => problem(ProblemKind::UnusableRuntime, reason.clone(), REINSTALL),
     })
 }
 
@@ -180,7 +217,7 @@ fn loaded(
         // A driver of the system may be registered.
         None if !has_cpu && listed.is_none() => problems.push(problem(
             ProblemKind::DriverMissing,
-            format!("no OpenCL CPU driver belongs to {}", library.path.display()),
+            format!("the SYCL runtime has no OpenCL driver for this CPU beside {}", library.path.display()),
             INSTALL_DRIVER,
         )),
         Some(driver) => {
@@ -204,6 +241,12 @@ fn loaded(
                         "load this library (in Python: `import usm`) before anything asks SYCL for devices, or start the process with \
                          {DRIVERS}={path}"
                     ),
+                ));
+            } else if devices.is_empty() && problems.is_empty() && is_listed {
+                problems.push(problem(
+                    ProblemKind::UnusableDriver,
+                    format!("the SYCL runtime shows no device, although the OpenCL CPU driver {path} is registered"),
+                    "reinstall the driver, for instance by `pip install --force-reinstall intel-opencl-rt`",
                 ));
             }
         }
@@ -269,7 +312,9 @@ mod tests {
 
     #[test]
     fn a_device_that_is_missing_has_a_reason() {
-        use ProblemKind::{DriverMissing, DriverNotRegistered, NoDevice, SelectorHidesDevices};
+        use ProblemKind::{
+            DriverMissing, DriverNotRegistered, NoDevice, SelectorHidesDevices, UnusableDriver,
+        };
         let hides = [(SELECTOR, "cuda:gpu"), (DRIVERS, DRIVER)];
         assert_eq!(kinds(Some(DRIVER), &[], &hides, true), [SelectorHidesDevices]);
         assert_eq!(kinds(None, &[], &[(SELECTOR, "cuda:*")], true), [SelectorHidesDevices, DriverMissing]);
@@ -279,7 +324,7 @@ mod tests {
         assert_eq!(kinds(None, &[DeviceType::Gpu], &[], true), [DriverMissing], "no CPU");
         assert_eq!(kinds(Some(DRIVER), &[], &[(AUTOCONFIG, "0")], true), [DriverNotRegistered]);
         assert_eq!(kinds(Some(DRIVER), &[], &[], false), [DriverNotRegistered]);
-        assert_eq!(kinds(Some(DRIVER), &[], &[(AUTOCONFIG, "0"), (DRIVERS, DRIVER)], true), [NoDevice]);
+        assert_eq!(kinds(Some(DRIVER), &[], &[(AUTOCONFIG, "0"), (DRIVERS, DRIVER)], true), [UnusableDriver]);
         assert_eq!(kinds(Some(DRIVER), &[], &[(SELECTOR, "")], true), [NoDevice], "empty is unset");
     }
 
@@ -305,6 +350,10 @@ mod tests {
         assert_eq!(kind(Trouble::NotFound), Some(ProblemKind::NoRuntime));
         assert_eq!(kind(Trouble::SecondRuntime("two".to_owned())), Some(ProblemKind::SecondRuntime));
         assert_eq!(kind(Trouble::Unusable("bad".to_owned())), Some(ProblemKind::UnusableRuntime));
+        let root = read(&|name| (name == ROOT).then(|| "/nothing".into()));
+        let problems = diagnose(&Trouble::NotFound, None, &[], &root, true);
+        assert_eq!(problems[0].kind, ProblemKind::NothingAtRoot);
+        assert!(problems[0].what.contains("USM_SYCL_ROOT=/nothing"), "{problems:?}");
         let incomplete =
             Trouble::Incomplete { library: "/t/x.so".to_owned(), needs: "libsycl.so.9".to_owned() };
         assert_eq!(kind(incomplete), Some(ProblemKind::IncompleteInstallation));

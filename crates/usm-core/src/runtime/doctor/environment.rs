@@ -26,6 +26,9 @@ pub(super) const DRIVERS: &str = "OCL_ICD_FILENAMES";
 /// `0` forbids changing [`DRIVERS`].
 pub(super) const AUTOCONFIG: &str = "USM_SYCL_AUTOCONFIG";
 
+/// The first place where the SYCL runtime is searched for.
+pub(super) const ROOT: &str = "USM_SYCL_ROOT";
+
 /// Selects devices of the CUDA driver.
 pub(super) const CUDA_VISIBLE: &str = "CUDA_VISIBLE_DEVICES";
 /// `1` keeps host code away from device memory.
@@ -37,7 +40,7 @@ const VARIABLES: [(&str, &str); 15] = [
     (ALLOW_LIST, "which devices the SYCL runtime shows"),
     (DRIVERS, "which OpenCL drivers are loaded"),
     ("OCL_ICD_VENDORS", "where OpenCL drivers are registered"),
-    ("USM_SYCL_ROOT", "where the SYCL runtime is searched for first"),
+    (ROOT, "where the SYCL runtime is searched for first"),
     (AUTOCONFIG, "0: the OpenCL CPU driver is not added to OCL_ICD_FILENAMES"),
     (STRICT_DEVICE, "1: device memory of a CPU is left to queues, as that of other devices"),
     (CUDA_SWITCH, "0: the CUDA driver is not loaded"),

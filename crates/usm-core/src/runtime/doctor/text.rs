@@ -6,6 +6,48 @@ use super::DoctorReport;
 use crate::BackendState;
 use crate::runtime::tree::facts;
 
+impl DoctorReport {
+    /// Whether nothing that is installed or requested fails.
+    #[must_use]
+    pub fn works(&self) -> bool {
+        !self.problems.iter().any(|problem| problem.kind.is_failure())
+    }
+
+    /// The report in plain words: whether `usm` works, its problems with their remedies, and its devices. `Display` has all details.
+    ///
+    /// ```
+    /// use usm_core::{Runtime, RuntimeOptions};
+    ///
+    /// let report = Runtime::new(RuntimeOptions::new().host_only()).doctor();
+    /// assert!(report.works() && report.summary().starts_with("usm works here, on the host device.\n"));
+    /// ```
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let others = self.devices.iter().filter(|device| device.info.backend_name != "host").count();
+        let place = match others {
+            0 => "on the host device".to_owned(),
+            1 => "with 1 device beside the host".to_owned(),
+            n => format!("with {n} devices beside the host"),
+        };
+        let mut lines = vec![match self.works() {
+            true => format!("usm works here, {place}."),
+            false => format!("usm works {place}, but something installed or requested here fails."),
+        }];
+        for problem in &self.problems {
+            let (label, remedy) = match problem.kind.is_failure() {
+                true => ("Problem", "To fix it"),
+                false => ("Note", "To change that (optional)"),
+            };
+            lines.push(format!("{label}: {}\n  {remedy}: {}", problem.what, problem.remedy));
+        }
+        for device in &self.devices {
+            let default = if device.is_default { ", the default" } else { "" };
+            lines.push(format!("  {}  {}{default}", device.filter_string, device.info.name));
+        }
+        lines.join("\n")
+    }
+}
+
 impl fmt::Display for DoctorReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "usm-core {}\n\nBackends", self.version)?;

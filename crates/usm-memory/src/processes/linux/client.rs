@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::sync::Mutex;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -15,10 +15,14 @@ use super::message::{Answer, PATIENCE};
 use super::server::{address, is_of_this_user};
 use crate::processes::reference::Reference;
 use crate::processes::{SharedBuffer, lock};
+use crate::tracker::waits;
 use crate::{Error, Result};
 
 /// So often the question is asked again.
 const RETRIES: u32 = 3;
+
+/// An answer that takes longer than this is waited for in a way that the user may break off.
+const SOON: Duration = Duration::from_millis(5);
 
 /// Most connections that wait for their next question.
 const MOST_KEPT: usize = 16;
@@ -32,7 +36,7 @@ pub(in crate::processes) fn ask<T>(
     open: impl FnOnce(&SharedBuffer) -> Result<T>,
 ) -> Result<T> {
     let stale = |reason: String| Error::StaleHandle { process: reference.process, reason };
-    let mut asked = request(reference);
+    let mut asked = request(reference)?;
     for _ in 0..RETRIES {
         // It ended between the question and the answer, and another process may answer for it. Or it closed a connection that was kept.
         if !asked.as_ref().is_err_and(|(error, was_kept)| {
@@ -41,7 +45,7 @@ pub(in crate::processes) fn ask<T>(
             break;
         }
         lock(KEPT.get()).retain(|(known, _)| !is_of_process(known, reference));
-        asked = request(reference);
+        asked = request(reference)?;
     }
     let (stream, answer) = asked.map_err(|(error, _)| {
         stale(match error.kind() {
@@ -51,11 +55,11 @@ pub(in crate::processes) fn ask<T>(
         })
     })?;
     match answer {
-        Answer::Refused(reason) => {
+        Err(reason) => {
             keep(reference, stream);
             Err(stale(reason))
         }
-        Answer::Memory(shared) => {
+        Ok(shared) => {
             // Children that were forked may have the socket, too, and the other process waits for a word or the end.
             let opened = open(&shared).inspect_err(|_| _ = stream.shutdown(Shutdown::Both))?;
             // One that is gone needs no word.
@@ -111,31 +115,55 @@ fn connect(name: &str) -> io::Result<UnixStream> {
     Ok(stream)
 }
 
-/// The answer, and its connection; or the error, and whether the connection was kept from before.
-fn request(reference: &Reference) -> Result<(UnixStream, Answer), (io::Error, bool)> {
+/// Memory, or why it is refused.
+type Answered = std::result::Result<SharedBuffer, String>;
+/// What was asked for, and its connection; or the error, and whether the connection was kept from before.
+type Asked = std::result::Result<(UnixStream, Answered), (io::Error, bool)>;
+
+/// Asks once. An error of its own is that of a wait which the user broke off.
+fn request(reference: &Reference) -> Result<Asked> {
     let kept = kept(reference);
     let was_kept = kept.is_some();
     let ask = || {
         let stream = kept.map_or_else(|| new_connection(reference), Ok)?;
         (&stream).write_all(&reference.token)?;
-        wait(&stream)?;
-        let answer = Answer::receive(&stream)?;
-        Ok((stream, answer))
+        Ok(stream)
     };
-    ask().map_err(|error| (error, was_kept))
+    let answered = match ask() {
+        Ok(stream) => answer(&stream)?.map(|answer| (stream, answer)),
+        Err(error) => Err(error),
+    };
+    Ok(answered.map_err(|error| (error, was_kept)))
 }
 
-/// Waits for the first byte of the answer.
-fn wait(stream: &UnixStream) -> io::Result<()> {
-    let started = Instant::now();
-    while let Some(left) = PATIENCE.checked_sub(started.elapsed()) {
-        let left = Timespec::try_from(left).map_err(io::Error::other)?;
-        match poll(&mut [PollFd::new(stream, PollFlags::IN)], Some(&left)) {
-            Ok(0) | Err(Errno::INTR) => {}
-            Ok(_) => return Ok(()),
-            Err(error) => return Err(error.into()),
+/// What the other process says in the end: it repeats that work is under way for as long as it is.
+fn answer(stream: &UnixStream) -> Result<io::Result<Answered>> {
+    loop {
+        if !wait(stream)? {
+            let reason = format!("it did not answer in {} seconds", PATIENCE.as_secs());
+            return Ok(Err(io::Error::new(io::ErrorKind::TimedOut, reason)));
+        }
+        match Answer::receive(stream) {
+            Ok(Answer::Later) => {}
+            Ok(Answer::Memory(shared)) => return Ok(Ok(Ok(shared))),
+            Ok(Answer::Refused(reason)) => return Ok(Ok(Err(reason))),
+            Err(error) => return Ok(Err(error)),
         }
     }
-    let reason = format!("it did not answer in {} seconds", PATIENCE.as_secs());
-    Err(io::Error::new(io::ErrorKind::TimedOut, reason))
+}
+
+/// Waits for the first byte of an answer. False when it did not come in time.
+fn wait(stream: &UnixStream) -> Result<bool> {
+    let is_here = |longest: Duration| {
+        let longest = Timespec::try_from(longest).ok();
+        // Of an error the next call says more.
+        poll(&mut [PollFd::new(stream, PollFlags::IN)], longest.as_ref())
+            .map_or_else(|error| error != Errno::INTR, |ready| ready > 0)
+    };
+    if is_here(SOON) {
+        return Ok(true);
+    }
+    let started = Instant::now();
+    waits::for_operation(&|longest| is_here(longest) || started.elapsed() >= PATIENCE)?;
+    Ok(is_here(Duration::ZERO))
 }

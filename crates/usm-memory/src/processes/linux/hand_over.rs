@@ -31,6 +31,7 @@ pub fn hand_over() -> Result<Option<Vec<OwnedFd>>> {
     server.leave().map_err(&refused)?;
     let mut state = Writer::default();
     let mut files = Vec::new();
+    server.wait_for_work();
     for (token, offer) in lock(&server.offers).iter() {
         let memory = &offer.shared.memory;
         if !offer.is_once || !memory.is_kept_by_files {
@@ -98,7 +99,7 @@ unsafe fn offers(mut state: File) -> io::Result<HashMap<Token, Offer>> {
             files.push(unsafe { OwnedFd::from_raw_fd(file) });
         }
         if let Answer::Memory(shared) = Answer::from_parts(&body, files)? {
-            offers.insert(token, Offer { buffer: None, shared, is_once: true });
+            offers.insert(token, Offer { buffer: None, shared, is_once: true, after: None });
         }
     }
     Ok(offers)

@@ -28,6 +28,8 @@ const MAX_BYTES: u64 = 1 << 16;
 pub(super) enum Answer {
     Memory(SharedBuffer),
     Refused(String),
+    /// Work on the memory is under way. Another answer follows.
+    Later,
 }
 
 fn invalid(what: &str) -> io::Error {
@@ -76,6 +78,10 @@ impl Answer {
     pub(super) fn to_parts(&self) -> (Vec<u8>, &[Arc<OwnedFd>]) {
         let mut body = Writer::default();
         match self {
+            Self::Later => {
+                body.number(2);
+                (body.0, &[])
+            }
             Self::Refused(reason) => {
                 body.number(0);
                 body.bytes(reason.as_bytes());
@@ -113,6 +119,7 @@ impl Answer {
                 let location = DeviceLocation { root, pci_address, parts: Vec::new() };
                 Ok(Self::Memory(SharedBuffer { memory, offset_bytes, len_bytes, is_writable, location }))
             }
+            2 => Ok(Self::Later),
             _ => Err(invalid("its kind is unknown")),
         }
     }

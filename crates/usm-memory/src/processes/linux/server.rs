@@ -24,6 +24,7 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 use rustix::rand::{GetRandomFlags, getrandom};
+use usm_core::Event;
 use usm_core::fork::{self, ForkHooks, ForkMutex, PerProcess};
 
 use super::message::Answer;
@@ -33,6 +34,10 @@ use crate::{Error, Result, UsmBuffer, buffer};
 
 /// A connection that has not named its memory after this time is closed, and one that does not take its answer.
 const QUESTION: Duration = Duration::from_secs(1);
+/// A process that waits for work on memory is told so again after this time: it knows then that this one goes on.
+const REMINDER: Duration = Duration::from_secs(1);
+/// The pause between two looks at work that others wait for.
+const WORK: Duration = Duration::from_micros(500);
 /// From so many connections on, those without a question are closed. Who has one asks by a new one.
 const MANY_CONNECTIONS: usize = 256;
 /// The shortest pause between two looks at freed memory that others have open.
@@ -51,6 +56,8 @@ pub(super) struct Offer {
     pub(super) buffer: Option<UsmBuffer>,
     /// It goes when one process has opened it.
     pub(super) is_once: bool,
+    /// Work that writes to the memory, for which others wait.
+    pub(super) after: Option<Event>,
 }
 
 /// The user ID that the kernel shows in place of one that a user namespace does not have, unless the administrator has changed it.
@@ -75,6 +82,8 @@ struct Connection {
     stream: UnixStream,
     /// Its start, until its first question was answered. It stays open for more.
     started: Option<Instant>,
+    /// The memory that it asks for, on which work is under way, and when it was told so.
+    asked: Option<(Token, Instant)>,
     /// The memory that was sent, and what keeps it until the other process has it open. That says a word then, or is gone when it says
     /// nothing more.
     sent: Option<(Token, Option<UsmBuffer>)>,
@@ -82,7 +91,7 @@ struct Connection {
 
 impl Connection {
     fn new(stream: UnixStream) -> Self {
-        Self { stream, started: Some(Instant::now()), sent: None }
+        Self { stream, started: Some(Instant::now()), asked: None, sent: None }
     }
 }
 
@@ -145,23 +154,24 @@ pub(super) fn is_of_this_user(stream: &UnixStream) -> io::Result<bool> {
 
 /// Offers the memory of a buffer to other processes.
 pub(in crate::processes) fn offer(buffer: &UsmBuffer) -> Result<Reference> {
-    add(buffer, buffer.share()?, false)
+    let (shared, after) = buffer.share_later()?;
+    add(Offer { shared, buffer: Some(buffer.clone()), is_once: false, after })
 }
 
 /// Offers the memory of a buffer to one other process, which may ask after the end of this one if `may_end`.
 pub(in crate::processes) fn offer_once(buffer: &UsmBuffer, may_end: bool) -> Result<Reference> {
-    let shared = buffer.share()?;
+    let (shared, after) = buffer.share_later()?;
     if may_end && !shared.memory.is_kept_by_files {
         let reason = "it goes with this process, which may end before another one opens it; a copy works";
         return Err(usm_core::Error::NotShareable { reason: reason.to_owned() }.into());
     }
-    add(buffer, shared, true)
+    add(Offer { shared, buffer: Some(buffer.clone()), is_once: true, after })
 }
 
-fn add(buffer: &UsmBuffer, shared: SharedBuffer, is_once: bool) -> Result<Reference> {
+fn add(offer: Offer) -> Result<Reference> {
     let token = random::<TOKEN_BYTES>()?;
     let server = server()?;
-    lock(&server.offers).insert(token, Offer { buffer: Some(buffer.clone()), shared, is_once });
+    lock(&server.offers).insert(token, offer);
     Ok(Reference { process: process::id(), nonce: server.nonce, token })
 }
 
@@ -260,10 +270,9 @@ impl Server {
             let all = [self.listener.as_fd(), self.wake.as_fd()].into_iter().chain(streams).chain(end);
             let mut polled: Vec<_> = all.map(|file| PollFd::from_borrowed_fd(file, PollFlags::IN)).collect();
             let has_question = connections.iter().any(|connection| connection.started.is_some());
-            let longest = match is_awaited {
-                true => Some(pause),
-                false => has_question.then_some(QUESTION),
-            };
+            let has_asked = connections.iter().any(|connection| connection.asked.is_some());
+            let times = [(is_awaited, pause), (has_question, QUESTION), (has_asked, WORK)];
+            let longest = times.into_iter().filter_map(|(is_due, time)| is_due.then_some(time)).min();
             let longest = longest.and_then(|longest| Timespec::try_from(longest).ok());
             if poll(&mut polled, longest.as_ref()).is_err_and(|error| error != Errno::INTR) {
                 thread::sleep(PAUSE);
@@ -283,10 +292,15 @@ impl Server {
             let mut ready = is_ready.iter().skip(2);
             connections.retain_mut(|connection| match ready.next() {
                 Some(true) => self.go_on(connection).unwrap_or(false),
+                _ if let Some((token, told)) = connection.asked => {
+                    self.answer(connection, token, Some(told)).is_ok()
+                }
                 _ => connection.started.is_none_or(|started| started.elapsed() < QUESTION),
             });
             if connections.len() >= MANY_CONNECTIONS {
-                connections.retain(|connection| connection.started.is_some() || connection.sent.is_some());
+                let is_idle =
+                    |connection: &Connection| connection.asked.is_none() && connection.sent.is_none();
+                connections.retain(|connection| connection.started.is_some() || !is_idle(connection));
             }
             if is_ready[0] {
                 connections.extend(self.accept());
@@ -351,6 +365,9 @@ impl Server {
             drop(gone);
             return Ok(received == 1);
         }
+        if connection.asked.is_some() {
+            return Ok(false); // it has gone: who waits says nothing
+        }
         let mut token = Token::default();
         let (_, received) = recv(stream, &mut token, RecvFlags::DONTWAIT)?;
         if received != TOKEN_BYTES {
@@ -361,15 +378,50 @@ impl Server {
             return Ok(false);
         }
         connection.started = None;
-        let found = lock(&self.offers).get(&token).map(|offer| (offer.shared.clone(), offer.buffer.clone()));
-        match found {
-            None => Answer::Refused("the memory is not on offer any more".to_owned()).send(stream)?,
-            Some((shared, kept)) => {
-                Answer::Memory(shared).send(stream)?;
-                connection.sent = Some((token, kept));
+        self.answer(connection, token, None)?;
+        Ok(true)
+    }
+
+    /// Answers a process that asks for memory, or says that work on the memory is under way: `told` is when it said so.
+    fn answer(&self, connection: &mut Connection, token: Token, told: Option<Instant>) -> io::Result<()> {
+        let stream = &connection.stream;
+        let after = lock(&self.offers).get(&token).and_then(|offer| offer.after.clone());
+        if after.as_ref().is_some_and(|event| !event.is_complete()) {
+            if told.is_none_or(|told| told.elapsed() >= REMINDER) {
+                Answer::Later.send(stream)?;
+                connection.asked = Some((token, Instant::now()));
+            }
+            return Ok(());
+        }
+        connection.asked = None;
+        if let Some(error) = after.and_then(|event| event.wait().err()) {
+            return Answer::Refused(format!("the work that writes to the memory failed: {error}"))
+                .send(stream);
+        }
+        let found = lock(&self.offers).get_mut(&token).map(|offer| {
+            offer.after = None;
+            (offer.shared.clone(), offer.buffer.clone())
+        });
+        let Some((shared, kept)) = found else {
+            return Answer::Refused("the memory is not on offer any more".to_owned()).send(stream);
+        };
+        Answer::Memory(shared).send(stream)?;
+        connection.sent = Some((token, kept));
+        Ok(())
+    }
+
+    /// Waits for the work on memory on offer. Memory on which it failed is on offer no more.
+    pub(super) fn wait_for_work(&self) {
+        let after: Vec<_> = lock(&self.offers)
+            .iter()
+            .filter_map(|(token, offer)| Some((*token, offer.after.clone()?)))
+            .collect();
+        for (token, event) in after {
+            if event.wait().is_err() {
+                let gone = lock(&self.offers).remove(&token);
+                drop(gone);
             }
         }
-        Ok(true)
     }
 }
 

@@ -1,6 +1,8 @@
 //! A snapshot as a drawing: a bar for each entry.
 
-use super::{Svg, colour, fragment, page};
+use super::Svg;
+use super::rows::{self, Row};
+use crate::html::{Escaped, fragment, page};
 use crate::snapshot::{MAX_BARS, Snapshot};
 
 impl Snapshot {
@@ -22,21 +24,40 @@ impl Snapshot {
         for (row, live) in drawn.into_iter().enumerate() {
             let y = 28.0 + ROW * row as f64;
             let width = 500.0 * live.len_bytes as f64 / longest as f64;
-            svg.bar([0.0, y, width, ROW - 3.0], live.holder.as_str(), colour(live.kind), live);
+            svg.bar([0.0, y, width, ROW - 3.0], live.holder.as_str(), live.kind, live);
             svg.text(510.0, y + 11.0, live);
         }
         svg.end()
     }
 
-    /// The drawing and the table as a part of a page, such as the output of a notebook's cell.
+    /// A table over time as a part of a page, such as the output of a notebook's cell: a bar for each entry, from its allocation to
+    /// the snapshot. Check boxes choose kinds, owners and labels. At most the 2000 largest entries are in it. The text of the
+    /// snapshot is at its end.
     #[must_use]
     pub fn to_html_fragment(&self) -> String {
-        fragment(&self.to_svg(), self)
+        let oldest = self.iter().map(|live| live.age.as_secs_f64()).fold(0.0, f64::max);
+        let rows = self.iter().map(|live| {
+            let age = live.age.as_secs_f64();
+            Row {
+                address: live.address,
+                len_bytes: live.len_bytes,
+                kind: live.kind,
+                holder: if live.is_reserve { "reserve" } else { live.holder.as_str() },
+                tag: live.tag.as_deref(),
+                device: &live.device,
+                life: (if oldest > 0.0 { 1.0 - age / oldest } else { 0.0 }, 1.0),
+                times: format!("for {age:.3} s"),
+            }
+        });
+        let time = format!("the last {oldest:.3} s");
+        let table = rows::table("Live memory", &time, rows.collect());
+        let text = format!("<details><summary>as text</summary><pre>{}</pre></details>\n", Escaped(self));
+        fragment("Live memory", rows::RULES, &format!("{table}{text}"))
     }
 
-    /// The drawing and the table as a page that needs no network and no scripts.
+    /// The table over time as a page that needs no network and no scripts.
     #[must_use]
     pub fn to_html(&self) -> String {
-        page("Live memory", &self.to_svg(), self)
+        page("Live memory", &self.to_html_fragment())
     }
 }

@@ -1,41 +1,20 @@
 //! Drawings of snapshots and timelines: SVG elements and pages that need nothing but themselves, and text that cannot break out of them.
+//!
+//! | file | job |
+//! |---|---|
+//! | `live.rs` | a snapshot: bars, and a table over time |
+//! | `timeline.rs` | a timeline: steps and bars, and a table over time |
+//! | `rows.rs` | the table over time, with the parts of it that the reader chooses |
 
 mod live;
+mod rows;
 mod timeline;
 
 use std::fmt::{self, Display, Write};
 
 use usm_core::UsmKind;
 
-/// Text between tags or in an attribute, whatever it contains.
-struct Escaped<T>(T);
-
-impl<T: Display> Display for Escaped<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        struct Escaping<'a, 'b>(&'a mut fmt::Formatter<'b>);
-        impl Write for Escaping<'_, '_> {
-            fn write_str(&mut self, text: &str) -> fmt::Result {
-                for char in text.chars() {
-                    match char {
-                        '&' => self.0.write_str("&amp;")?,
-                        '<' => self.0.write_str("&lt;")?,
-                        '>' => self.0.write_str("&gt;")?,
-                        '"' => self.0.write_str("&quot;")?,
-                        '\'' => self.0.write_str("&#39;")?,
-                        // What XML 1.0 has no characters for.
-                        '\u{fffe}' | '\u{ffff}' => self.0.write_char(char::REPLACEMENT_CHARACTER)?,
-                        char if char.is_control() && !"\t\n\r".contains(char) => {
-                            self.0.write_char(char::REPLACEMENT_CHARACTER)?;
-                        }
-                        char => self.0.write_char(char)?,
-                    }
-                }
-                Ok(())
-            }
-        }
-        write!(Escaping(f), "{}", self.0)
-    }
-}
+use crate::html::{Escaped, theme};
 
 /// The colour of a kind.
 fn colour(kind: UsmKind) -> &'static str {
@@ -46,15 +25,26 @@ fn colour(kind: UsmKind) -> &'static str {
     }
 }
 
+/// Colours of the reader's theme in place of those of the elements.
+const RULES: &str = ".usm-drawing{background:var(--usm-page);max-width:100%}.usm-drawing text{fill:var(--usm-text)}\
+    .usm-drawing [data-kind=host]{fill:var(--usm-host)}.usm-drawing [data-kind=device]{fill:var(--usm-device)}\
+    .usm-drawing [data-kind=shared]{fill:var(--usm-shared)}.usm-drawing .reserve{fill:var(--usm-reserve)}\
+    .usm-drawing .host{stroke:var(--usm-host)}.usm-drawing .device{stroke:var(--usm-device)}\
+    .usm-drawing .shared{stroke:var(--usm-shared)}\
+    .usm-drawing rect:hover{stroke:var(--usm-text);stroke-width:2}";
+
 /// A drawing.
 struct Svg(String);
 
 impl Svg {
     fn new(title: &str, width: f64, height: f64) -> Self {
         Self(format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" font-family=\"sans-serif\" \
-             font-size=\"12\"><title>{}</title>\n",
-            Escaped(title)
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"usm-drawing\" viewBox=\"0 0 {width:.0} {height:.0}\" \
+             font-family=\"sans-serif\" font-size=\"12\" role=\"img\" aria-label=\"{}\"><title>{}</title>\n\
+             <style>{}{RULES}</style>\n",
+            Escaped(title),
+            Escaped(title),
+            theme("usm-drawing")
         ))
     }
 
@@ -63,10 +53,11 @@ impl Svg {
     }
 
     /// A rectangle that tells what it is when it is pointed at.
-    fn bar(&mut self, place: [f64; 4], class: &str, fill: &str, about: impl Display) {
+    fn bar(&mut self, place: [f64; 4], class: &str, kind: UsmKind, about: impl Display) {
         let [x, y, width, height] = place;
+        let fill = colour(kind);
         self.add(format_args!(
-            "<rect class=\"{class}\" x=\"{x:.2}\" y=\"{y:.2}\" width=\"{width:.2}\" height=\"{height:.2}\" fill=\"{fill}\">\
+            "<rect class=\"{class}\" data-kind=\"{kind}\" x=\"{x:.2}\" y=\"{y:.2}\" width=\"{width:.2}\" height=\"{height:.2}\" fill=\"{fill}\">\
              <title>{}</title></rect>\n",
             Escaped(about)
         ));
@@ -86,31 +77,5 @@ impl Svg {
     fn add(&mut self, what: fmt::Arguments<'_>) {
         // Writing to a string does not fail.
         self.0.write_fmt(what).ok();
-    }
-}
-
-/// A drawing and a table of text, to be put into a page.
-fn fragment(drawing: &str, table: impl Display) -> String {
-    format!("{drawing}<pre>{}</pre>\n", Escaped(table))
-}
-
-/// A page around a drawing and a table of text.
-fn page(title: &str, drawing: &str, table: impl Display) -> String {
-    format!(
-        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/><title>{title}</title></head>\n<body><h1>{title}</h1>\n\
-         {}</body></html>\n",
-        fragment(drawing, table),
-        title = Escaped(title)
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Escaped;
-
-    #[test]
-    fn text_cannot_break_out() {
-        let text = Escaped("<b a=\"'\">&amp;\u{0}\u{1b}\u{ffff}ä\n").to_string();
-        assert_eq!(text, "&lt;b a=&quot;&#39;&quot;&gt;&amp;amp;\u{fffd}\u{fffd}\u{fffd}ä\n");
     }
 }

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use usm_core::UsmKind;
 
-use super::{Svg, colour, page};
+use super::rows::{self, Row};
+use super::{Svg, colour};
+use crate::html::{fragment, page, scrolling};
 use crate::snapshot::{Bar, MAX_BARS, Timeline};
 
 const WIDTH: f64 = 1000.0;
@@ -26,7 +28,7 @@ impl Timeline {
         for (row, kind) in UsmKind::ALL.into_iter().enumerate() {
             let steps = self.steps(kind);
             let y = 32.0 + 16.0 * row as f64;
-            svg.bar([4.0, y, 12.0, 12.0], "legend", colour(kind), kind);
+            svg.bar([4.0, y, 12.0, 12.0], "legend", kind, kind);
             svg.text(22.0, y + 10.0, format_args!("{kind}: at most {} bytes in use", self.peak_bytes(kind)));
             let up = |bytes: usize| LEGEND + STEPS * (1.0 - fraction(bytes as f64, highest as f64));
             // Each value holds until the next one.
@@ -49,17 +51,43 @@ impl Timeline {
             let end = bar.end.map_or(WIDTH, across);
             let y = LEGEND + STEPS + GAP + BARS * fraction(places.offset(bar.address), places.total_bytes);
             let height = BARS * fraction(bar.len_bytes as f64, places.total_bytes);
-            let (class, fill) =
-                if bar.is_reserve { ("reserve", "#dddddd") } else { ("bar", colour(bar.kind)) };
-            svg.bar([start, y, end - start, height], class, fill, bar);
+            let class = if bar.is_reserve { "reserve" } else { "bar" };
+            svg.bar([start, y, end - start, height], class, bar.kind, bar);
         }
         svg.end()
     }
 
-    /// The drawing as a page that needs no network and no scripts.
+    /// The drawing, and a table over time as a part of a page, such as the output of a notebook's cell: a bar for each buffer, from
+    /// its allocation to its release. Check boxes choose kinds, reserves and labels. The boxes of kinds choose bars of the drawing,
+    /// too. At most the 2000 largest buffers are in it.
+    #[must_use]
+    pub fn to_html_fragment(&self) -> String {
+        let whole = self.duration().as_secs_f64();
+        let text = |time: Option<Duration>, without: &str| {
+            time.map_or_else(|| without.to_owned(), |time| format!("{:.6} s", time.as_secs_f64()))
+        };
+        let rows = self.bars().iter().map(|bar| Row {
+            address: bar.address,
+            len_bytes: bar.len_bytes,
+            kind: bar.kind,
+            holder: if bar.is_reserve { "reserve" } else { "allocated" },
+            tag: bar.tag.as_deref(),
+            device: "",
+            life: (
+                bar.start.map_or(0.0, |time| fraction(time.as_secs_f64(), whole)),
+                bar.end.map_or(1.0, |time| fraction(time.as_secs_f64(), whole)),
+            ),
+            times: format!("{} to {}", text(bar.start, "before"), text(bar.end, "the end")),
+        });
+        let table = rows::table("Memory over time", &format!("0 to {whole:.3} s"), rows.collect());
+        let drawing = scrolling("Drawing of memory over time", &self.to_svg());
+        fragment("Memory over time", rows::RULES, &format!("{drawing}{table}"))
+    }
+
+    /// The drawing and the table as a page that needs no network and no scripts.
     #[must_use]
     pub fn to_html(&self) -> String {
-        page("Memory over time", &self.to_svg(), self)
+        page("Memory over time", &self.to_html_fragment())
     }
 }
 

@@ -6,6 +6,7 @@ use pyo3::types::{PyString, PyTuple};
 use usm_array::UsmArray;
 use usm_array::dlpack::{DLDevice, DLDeviceType, device_with_number, number_of_device};
 
+use super::caller;
 use crate::errors::{OrRaise, SyclDeviceCreationError, wrong_type};
 use crate::imported;
 use crate::number::{index, sequence};
@@ -13,8 +14,8 @@ use crate::sycl::{Target, plain_device_object, runtime, target};
 
 /// What `__dlpack_device__` of an array gives: a `DLDeviceType` and a number.
 pub(in crate::tensor) fn device_of<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyTuple>> {
-    let runtime = runtime::get(py)?;
-    let device = py.detach(|| array.dlpack_device(runtime)).or_raise()?;
+    let (runtime, usable) = (runtime::get(py)?, caller::usable_devices(py, array)?);
+    let device = py.detach(|| array.dlpack_device_for(usable, runtime)).or_raise()?;
     as_python(py, device)
 }
 

@@ -3,10 +3,13 @@
 use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
-use usm_array::dlpack::{Consumer, CudaStream, DlpackError, DlpackExport, ManagedTensor, TensorForm};
+use usm_array::dlpack::{
+    Consumer, CudaStream, DlpackError, DlpackExport, ManagedTensor, TensorForm, UsableDevices,
+};
 use usm_array::usm_core::BackendId;
 use usm_array::{Cost, Error, UsmArray, Work};
 
+use super::caller;
 use super::capsule;
 use super::device;
 use crate::errors::{OrRaise, ToPyErr, wrong_type};
@@ -24,11 +27,17 @@ pub(in crate::tensor) fn export<'py>(
     dl_device: Option<&Bound<'py, PyAny>>,
     copy: Option<bool>,
 ) -> PyResult<Bound<'py, PyCapsule>> {
+    let runtime = runtime::get(py)?;
+    let device = match (dl_device, caller::usable_devices(py, array)?) {
+        (Some(pair), _) => Some(device::pair("dl_device", pair)?),
+        (None, UsableDevices::All) => None,
+        (None, usable) => Some(py.detach(|| array.dlpack_device_for(usable, runtime)).or_raise()?),
+    };
     let options = DlpackExport {
-        device: dl_device.map(|pair| device::pair("dl_device", pair)).transpose()?,
+        device,
         copy: copy_mode(copy),
         form: form(max_version)?,
-        runtime: runtime::get(py)?,
+        runtime,
         consumer: consumer(array, stream)?,
     };
     let work = Work::of_dlpack(array, &options);

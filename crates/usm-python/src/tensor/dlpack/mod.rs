@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `export.rs` | `__dlpack__`, `__dlpack_device__` |
 //! | `import.rs` | `from_dlpack` |
+//! | `caller.rs` | which devices the calling library can use |
 //! | `capsule.rs` | tensors in capsules, exactly one owner each |
 //! | `device.rs` | devices as pairs of numbers |
 //! | `c_api.rs` | `__dlpack_c_exchange_api__` |
@@ -11,6 +12,7 @@
 
 mod c_api;
 mod c_import;
+mod caller;
 mod capsule;
 mod device;
 mod export;

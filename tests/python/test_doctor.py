@@ -1,0 +1,388 @@
+"""`python -m usm doctor` where something is missing or broken: its words and its exit status.
+
+The environments are venvs of links to what this Python has installed. Stand-ins for what can't be installed here are in
+the folder that USM_TEST_STAND_INS names.
+"""
+
+import importlib.metadata
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import types
+
+import pytest
+
+import usm
+from usm import _doctor
+
+from support import process, requirements
+
+STAND_INS = os.environ.get("USM_TEST_STAND_INS")
+DRIVER = "libintelocl.so"
+#: Any library that is no driver and no C interface of SYCL.
+OTHER_LIBRARY = usm._usm.__file__
+
+
+class Environment:
+    """A venv with the tested package."""
+
+    def __init__(self, folder):
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True, timeout=process.LIMIT_S)
+        self.prefix = folder
+        self.python = folder / "bin" / "python"
+        self.lib = folder / "lib"
+        (self.site,) = self.lib.glob("python*/site-packages")
+        # No driver that the system has registered.
+        (folder / "vendors").mkdir()
+        self.link(pathlib.Path(usm.__file__).parent, self.site)
+        self.link_metadata("usm", self.site)
+
+    def link(self, source, folder):
+        (folder / source.name).symlink_to(source)
+
+    def link_metadata(self, distribution, folder):
+        self.link(pathlib.Path(str(importlib.metadata.distribution(distribution)._path)), folder)
+
+    def add_dpctl(self, folder):
+        """What `pip install --target` leaves of dpctl: its modules without the runtime."""
+        found = pathlib.Path(importlib.metadata.distribution("dpctl").locate_file("dpctl"))
+        (folder / "dpctl").mkdir(parents=True)
+        for file in found.iterdir():
+            self.link(file, folder / "dpctl")
+        # The loader searches beside the file, which a link is not.
+        library = folder / "dpctl" / "libDPCTLSyclInterface.so"
+        library.unlink()
+        shutil.copy(found / library.name, library)
+        self.link_metadata("dpctl", folder)
+
+    def add_runtime(self):
+        for file in pathlib.Path(sys.prefix, "lib").iterdir():
+            if not file.name.startswith("python"):
+                self.link(file, self.lib)
+
+    def add_numpy(self):
+        for name in ("numpy", "numpy.libs"):
+            folder = pathlib.Path(importlib.metadata.distribution("numpy").locate_file(name))
+            if folder.is_dir():
+                self.link(folder, self.site)
+        self.link_metadata("numpy", self.site)
+
+    def replace(self, file, other):
+        """`other` is a text, or the path of a file to copy."""
+        file.unlink()
+        if isinstance(other, str):
+            file.write_text(other)
+        else:
+            shutil.copy(other, file)
+
+    def run(self, *arguments, code=None, **environment):
+        """The text and the exit status of the doctor, or of a program."""
+        command = ["-c", code] if code else ["-m", "usm", "doctor", *arguments]
+        variables = {"PATH": os.environ["PATH"], "USM_CUDA": "0", "OCL_ICD_VENDORS": str(self.prefix / "vendors")}
+        done = subprocess.run(
+            [self.python, *command],
+            env=variables | environment,
+            capture_output=True,
+            text=True,
+            timeout=process.LIMIT_S,
+            check=False,
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        return done.stdout, done.returncode
+
+    def examine(self, *arguments, **environment):
+        """The report as JSON, of a text that names each problem once, with its remedy in the line below."""
+        text, status = self.run(*arguments, **environment)
+        report, status_of_json = self.run("--json", *arguments, **environment)
+        found = json.loads(report)
+        assert status == status_of_json == (0 if found["works"] else 1), text
+        lines = text.splitlines()
+        assert lines[0] == found["summary"] and lines[0].endswith("." if found["works"] else "fails.")
+        for problem in found["problems"]:
+            label = "Problem" if problem["is_failure"] else "Note"
+            (line,) = [n for n, line in enumerate(lines) if line.startswith(f"{label}: {problem['what']}")]
+            remedy = problem["command"] or problem["remedy"]
+            assert lines[line + 1].startswith("  To ") and lines[line + 1].endswith(f": {remedy}"), text
+            assert len(lines[line]) < 400, "the problem is readable"
+            if problem["command"]:
+                assert text.count(remedy) == 1, text
+        # The searched places are details.
+        assert "has no libDPCTL" not in text
+        found["text"] = text
+        return found
+
+
+@pytest.fixture
+def bare(tmp_path):
+    return Environment(tmp_path / "venv")
+
+
+@pytest.fixture
+def full(bare):
+    """With dpctl, its runtime and the driver of the CPU."""
+    if requirements.NO_SYCL or not os.path.isfile(os.path.join(sys.prefix, "lib", DRIVER)):
+        requirements.missing("intel-opencl-rt", "not in this environment", required=requirements.REQUIRE_SYCL)
+    bare.add_numpy()
+    bare.add_dpctl(bare.site)
+    bare.add_runtime()
+    return bare
+
+
+@pytest.fixture
+def stand_in():
+    def stand_in(name):
+        if STAND_INS is None or not os.path.isfile(os.path.join(STAND_INS, name)):
+            requirements.missing(name, "USM_TEST_STAND_INS names no folder with it", required=STAND_INS is not None)
+        return os.path.join(STAND_INS, name)
+
+    return stand_in
+
+
+def only(found):
+    (problem,) = found["problems"]
+    return problem
+
+
+def pip(environment, *arguments):
+    return f"{environment.python} -m pip install {' '.join(arguments)}"
+
+
+DPCTL = f"'{_doctor._runtime()}'"
+
+
+def test_nothing_installed(bare):
+    found = bare.examine()
+    assert found["works"] and found["summary"].endswith("works here, on the host device.")
+    problem = only(found)
+    assert problem["kind"] == "NoRuntime" and not problem["is_failure"]
+    assert problem["command"] == pip(bare, DPCTL, "intel-opencl-rt")
+    assert "(optional): " + problem["command"] in found["text"]
+    assert pip(bare, "numpy") in found["text"]
+    assert [device["filter_string"] for device in found["devices"]] == ["host:cpu:0"]
+
+
+def test_the_required_versions_are_those_of_the_extra():
+    (required,) = [each for each in importlib.metadata.requires("usm") if each.startswith("dpctl")]
+    assert _doctor._runtime() == required.partition(";")[0].strip() and "<" in _doctor._runtime()
+
+
+def test_dpctl_with_the_driver_of_the_cpu(full):
+    found = full.examine()
+    assert (found["works"], found["problems"]) == (True, [])
+    assert "with 1 device beside the host" in found["summary"]
+    assert found["sycl"]["interface"] in ("dpctl 0.22", "dpctl 0.23")
+    assert "opencl:cpu:0" in found["text"] and "Arithmetic: numpy" in found["text"]
+
+
+def test_the_form_of_dpctl_023(bare, stand_in, tmp_path):
+    root = tmp_path / "root"
+    root.mkdir()
+    shutil.copy(stand_in("libsycl_023_loopback.so"), root / "libDPCTLSyclInterface.so")
+    found = bare.examine(USM_SYCL_ROOT=str(root))
+    assert found["works"] and found["sycl"]["interface"] == "dpctl 0.23"
+    assert [p for p in found["problems"] if p["is_failure"]] == []
+
+
+def test_without_the_driver_of_the_cpu(full):
+    (full.lib / DRIVER).unlink()
+    found = full.examine()
+    problem = only(found)
+    assert found["works"] and problem["kind"] == "DriverMissing"
+    assert problem["command"] == pip(full, "intel-opencl-rt")
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("no library", "file too short"),
+        ("no library " * 100, "invalid ELF header"),
+        (OTHER_LIBRARY, "clGetExtensionFunctionAddress"),
+    ],
+    ids=["short", "no ELF", "no symbols"],
+)
+def test_a_broken_driver(full, content, reason):
+    full.replace(full.lib / DRIVER, pathlib.Path(content) if content == OTHER_LIBRARY else content)
+    found = full.examine()
+    problem = only(found)
+    assert not found["works"] and problem["kind"] == "UnusableDriver"
+    assert str(full.lib / DRIVER) in problem["what"] and reason in problem["what"]
+    assert problem["command"] == pip(full, "--force-reinstall", "--no-deps", "intel-opencl-rt")
+    # A selector does not hide the cause.
+    kinds = [problem["kind"] for problem in full.examine(ONEAPI_DEVICE_SELECTOR="opencl:cpu")["problems"]]
+    assert kinds == ["UnusableDriver", "SelectorHidesDevices"]
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [("no library " * 100, "invalid ELF header"), (OTHER_LIBRARY, "lacks")],
+    ids=["text", "other"],
+)
+def test_a_broken_interface(full, content, reason):
+    library = full.site / "dpctl" / "libDPCTLSyclInterface.so"
+    full.replace(library, pathlib.Path(content) if content == OTHER_LIBRARY else content)
+    problem = only(full.examine())
+    assert problem["is_failure"] and problem["kind"] == "UnusableRuntime"
+    assert reason in problem["what"] and problem["what"].count(str(library)) == 1
+    assert problem["command"] == pip(full, "--force-reinstall", DPCTL, "intel-opencl-rt")
+
+
+def test_an_interface_that_is_lost(full):
+    (full.site / "dpctl" / "libDPCTLSyclInterface.so").unlink()
+    problem = only(full.examine())
+    assert problem["is_failure"] and "dpctl is installed, but its library is not" in problem["what"]
+    assert problem["command"] == pip(full, "--ignore-installed", DPCTL, "intel-opencl-rt")
+
+
+def test_an_installation_with_target(bare, full, tmp_path):
+    target = tmp_path / "target"
+    full.add_dpctl(target)
+    shutil.rmtree(full.site / "dpctl")
+    for file in full.lib.iterdir():
+        if not file.name.startswith("python"):
+            file.unlink()
+    found = full.examine(PYTHONPATH=str(target))
+    problem = only(found)
+    assert problem["is_failure"] and problem["kind"] == "IncompleteInstallation" and "--target" in problem["what"]
+    # pip takes the target for an installation, where the path of modules has it.
+    assert problem["command"] == pip(full, "--ignore-installed", DPCTL, "intel-opencl-rt")
+    # The runtime in the environment is what the target lacks.
+    full.add_runtime()
+    assert full.examine(PYTHONPATH=str(target))["works"]
+
+
+def test_a_selector_that_excludes_all(full):
+    found = full.examine(ONEAPI_DEVICE_SELECTOR="cuda:gpu")
+    problem = only(found)
+    assert problem["is_failure"] and problem["kind"] == "SelectorHidesDevices"
+    assert problem["command"] == "unset ONEAPI_DEVICE_SELECTOR"
+
+
+def test_a_selector_without_a_runtime_hides_nothing(bare):
+    assert only(bare.examine(ONEAPI_DEVICE_SELECTOR="cuda:gpu"))["kind"] == "NoRuntime"
+
+
+def test_a_driver_that_may_not_be_registered(full):
+    problem = only(full.examine(USM_SYCL_AUTOCONFIG="0"))
+    assert not problem["is_failure"] and problem["command"] == "unset USM_SYCL_AUTOCONFIG"
+
+
+def test_dpctl_imported_first(full):
+    doctor = "from usm.__main__ import main; raise SystemExit(main([]))"
+    text, status = full.run(code=f"import dpctl; {doctor}")
+    assert status == 0 and "opencl:cpu:0" in text, text
+    # It keeps the empty list that it had before the driver was registered.
+    text, status = full.run(code=f"import dpctl; assert not dpctl.get_devices(); {doctor}")
+    assert status == 1, text
+    assert "before the OpenCL CPU driver" in text and text.count("`import usm`") == 1
+
+
+def test_a_root_without_a_runtime(bare, tmp_path):
+    problem = only(bare.examine(USM_SYCL_ROOT=str(tmp_path / "nothing")))
+    assert problem["is_failure"] and problem["command"] == "unset USM_SYCL_ROOT"
+
+
+def test_an_active_environment_of_another_python(bare, tmp_path):
+    other = tmp_path / "other"
+    found = bare.examine(VIRTUAL_ENV=str(other))
+    (problem,) = [problem for problem in found["problems"] if problem["kind"] == "OtherEnvironment"]
+    assert found["works"] and problem["command"] == f"{other}/bin/python -m usm doctor"
+    assert str(other) in problem["what"] and str(bare.prefix) in problem["what"]
+    # Commands name this Python, whichever environment is active.
+    assert pip(bare, DPCTL, "intel-opencl-rt") in found["text"]
+    assert only(bare.examine(VIRTUAL_ENV=str(bare.prefix)))["kind"] == "NoRuntime"
+
+
+def test_a_container(bare, tmp_path):
+    found = bare.examine(container="podman")
+    assert found["container"] and found["text"].count("This is a container.") == 1
+    assert "--gpus all" in found["text"]
+    assert not _doctor._is_container({}, tmp_path)
+    (tmp_path / ".dockerenv").touch()
+    assert _doctor._is_container({}, tmp_path)
+
+
+def test_an_nvidia_driver(bare, stand_in):
+    driver = stand_in("libcuda_loopback.so")
+    found = bare.examine(USM_CUDA="1", USM_CUDA_DRIVER=driver)
+    assert (found["works"], found["problems"]) == (True, [])
+    assert "cuda:gpu:0" in found["text"] and "container" not in found["text"]
+    found = bare.examine(USM_CUDA="1", USM_CUDA_DRIVER=driver, CUDA_LOOPBACK_DEVICES="0", CUDA_VISIBLE_DEVICES="")
+    assert found["works"], "a program may hide the GPUs"
+    (problem,) = [problem for problem in found["problems"] if problem["kind"] == "NoCudaDevice"]
+    assert problem["command"] == "unset CUDA_VISIBLE_DEVICES"
+
+
+def test_no_nvidia_driver_is_no_problem(bare, tmp_path):
+    found = bare.examine(USM_CUDA="1", LD_LIBRARY_PATH=str(tmp_path))
+    (cuda,) = [backend for backend in found["backends"] if backend["name"] == "cuda"]
+    if not cuda["available"]:
+        assert found["works"] and "NVIDIA driver" in cuda["reason"] and "NVIDIA driver" not in found["text"]
+
+
+@pytest.fixture
+def old_driver(tmp_path):
+    """A driver for CUDA 11.1, which lacks functions."""
+    source = tmp_path / "driver.c"
+    source.write_text("int cuInit(unsigned f) { return 0; } int cuDriverGetVersion(int *v) { *v = 11010; return 0; }")
+    if shutil.which("cc") is None:
+        requirements.missing("cc", "no compiler for C is on PATH", required=False)
+    library = tmp_path / "libcuda.so.1"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+    return library
+
+
+def test_an_nvidia_driver_that_is_too_old(bare, old_driver):
+    found = bare.examine(USM_CUDA="1", LD_LIBRARY_PATH=str(old_driver.parent))
+    (problem,) = [problem for problem in found["problems"] if problem["kind"] == "UnusableCudaDriver"]
+    assert not found["works"] and "11.2 or newer" in problem["what"]
+    assert "install a driver for CUDA 11.2 or newer" in problem["remedy"]
+    assert "To go on without it: export USM_CUDA=0" in found["text"]
+    found = bare.examine(USM_CUDA="1", USM_CUDA_DRIVER=str(old_driver))
+    (problem,) = [problem for problem in found["problems"] if problem["kind"] == "UnusableCudaDriver"]
+    assert problem["command"] == "unset USM_CUDA_DRIVER"
+
+
+def test_what_was_requested_fails(bare):
+    assert bare.examine("--device", "host:cpu")["works"]
+    for arguments, variables, kind in (
+        (["--device", "gpu"], {}, "NoSuchDevice"),
+        (["--device", "nonsense:"], {}, "NoSuchDevice"),
+        ([], {"USM_DEFAULT_DEVICE": "gpu"}, "NoSuchDefault"),
+        ([], {"USM_REQUIRE_SYCL": "1"}, "NoRuntime"),
+        ([], {"USM_REQUIRE_CUDA": "1"}, "RequiredDeviceMissing"),
+    ):
+        found = bare.examine(*arguments, **variables)
+        assert [problem["kind"] for problem in found["problems"] if problem["is_failure"]] == [kind]
+
+
+def test_details(full):
+    text, status = full.run("--verbose")
+    assert status == 0 and text.splitlines()[0] == full.examine()["summary"]
+    for part in ("Platforms and devices", "libDPCTLSyclInterface.so: loaded", "OCL_ICD_FILENAMES=", str(full.python)):
+        assert text.count(part) == 1, text
+
+
+def test_searched_places_are_told_once(bare):
+    text, _ = bare.run("--verbose")
+    assert text.count("has no libDPCTLSyclInterface.so") == text.count("/lib: has no") > 0
+    assert text.count("pip install dpctl") == 1, "as a detail; the command has the path of this Python"
+
+
+def test_help_names_the_keys_and_the_exit_status(bare):
+    text, status = bare.run("--help")
+    assert status == 0 and "exit status:" in text
+    named = {name for names in _doctor.KEYS for name in names.split(", ")}
+    assert named == set(json.loads(bare.run("--json")[0]))
+    assert all(f"  {names}: " in text for names in _doctor.KEYS)
+
+
+def test_a_python_without_pip(monkeypatch):
+    monkeypatch.setattr(_doctor.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(_doctor.shutil, "which", lambda name: "/usr/bin/uv")
+    command = _doctor.pip_install("--force-reinstall", "intel-opencl-rt")
+    assert command == f"uv pip install --python {sys.executable} --reinstall intel-opencl-rt"
+    monkeypatch.setattr(_doctor, "shutil", types.SimpleNamespace(which=lambda name: None))
+    assert _doctor.pip_install("numpy") == f"{sys.executable} -m pip install numpy"
