@@ -45,10 +45,21 @@ fn declared() -> BTreeMap<(&'static str, String), Vec<String>> {
     found
 }
 
+/// The files of a type without those of other systems: a `windows.rs` beside another file of the list has the same type.
+fn without_twins(files: &[String]) -> Vec<String> {
+    let folder = |file: &str| file.rsplit_once('/').map(|(folder, _)| folder.to_owned());
+    let is_twin = |file: &&String| {
+        let others = files.iter().filter(|other| other != file);
+        file.ends_with("/windows.rs") && others.into_iter().any(|other| folder(other) == folder(file))
+    };
+    files.iter().filter(|file| !is_twin(file)).cloned().collect()
+}
+
 #[test]
 fn a_name_is_one_type_in_a_crate() {
     let several: Vec<_> = declared()
         .into_iter()
+        .map(|(name, places)| (name, without_twins(&places)))
         .filter(|((_, name), places)| places.len() > 1 && !OF_A_FILE.contains(&name.as_str()))
         .collect();
     assert!(several.is_empty(), "one name, several types: {several:#?}");
@@ -62,6 +73,12 @@ fn a_term_is_one_type_in_all_crates() {
             declared.iter().filter(|((_, name), _)| name == term).flat_map(|(_, places)| places).collect();
         assert!(places.len() <= 1, "{term} is several types: {places:#?}");
     }
+}
+
+#[test]
+fn types_of_several_systems_count_once() {
+    let files = ["a/linux.rs", "a/windows.rs", "b/windows.rs", "c.rs"].map(str::to_owned);
+    assert_eq!(without_twins(&files), ["a/linux.rs", "b/windows.rs", "c.rs"]);
 }
 
 #[test]

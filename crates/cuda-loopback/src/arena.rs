@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+use crate::os::{self, MemoryFile};
 
 /// Addresses of blocks are multiples of this, as the real driver's are.
 const ALIGN_BYTES: usize = 512;
@@ -18,7 +19,7 @@ pub(crate) struct Arena {
     base: usize,
     half: usize,
     /// The bytes, which other processes map, too.
-    file: OwnedFd,
+    file: MemoryFile,
     /// Lengths of free ranges by their start.
     free: BTreeMap<usize, usize>,
 }
@@ -32,50 +33,28 @@ impl Arena {
     /// Twice as many addresses as memory, so that the gaps between blocks cost no memory.
     pub(crate) fn reserve(memory_bytes: usize) -> io::Result<Self> {
         let half = (2 * memory_bytes).next_multiple_of(2 << 20);
-        // SAFETY: a name with a final 0.
-        let file = unsafe { libc::memfd_create(c"cuda-loopback".as_ptr(), libc::MFD_CLOEXEC) };
-        if file < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: just opened, and nobody else has it.
-        let file = unsafe { OwnedFd::from_raw_fd(file) };
-        std::fs::File::from(file.try_clone()?).set_len(half as u64)?;
-        let mut arena = Self::map(file, half)?;
+        let mut arena = Self::map(MemoryFile::new(half)?, half)?;
         arena.free.insert(arena.base, half);
         Ok(arena)
     }
 
     /// The memory of another process, without free ranges of ours.
-    pub(crate) fn import(file: OwnedFd) -> io::Result<Self> {
-        let len_bytes = std::fs::File::from(file.try_clone()?).metadata()?.len();
-        let half = usize::try_from(len_bytes).map_err(io::Error::other)?;
+    pub(crate) fn import(file: MemoryFile) -> io::Result<Self> {
+        let half = file.len_bytes()?;
         Self::map(file, half)
     }
 
-    fn map(file: OwnedFd, half: usize) -> io::Result<Self> {
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        // SAFETY: a new mapping at an address of the kernel's choice affects no existing memory.
-        let start = unsafe { libc::mmap(std::ptr::null_mut(), 2 * half, libc::PROT_NONE, flags, -1, 0) };
-        if start == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        let backing = start.wrapping_byte_add(half);
-        let (access, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_FIXED);
-        // SAFETY: A1: the second half of our own mapping, which nobody has a reference to.
-        let mapped = unsafe { libc::mmap(backing, half, access, flags, file.as_raw_fd(), 0) };
-        if mapped == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        Ok(Self { base: start.expose_provenance(), half, file, free: BTreeMap::new() })
+    fn map(file: MemoryFile, half: usize) -> io::Result<Self> {
+        Ok(Self { base: os::map_twice(&file, half)?, half, file, free: BTreeMap::new() })
     }
 
     /// Takes the memory of another process away.
     pub(crate) fn unmap(self) {
         // SAFETY: A1: the whole mapping, whose blocks are gone.
-        unsafe { libc::munmap(std::ptr::with_exposed_provenance_mut(self.base), 2 * self.half) };
+        unsafe { os::unmap(self.base, self.half) };
     }
 
-    pub(crate) fn file(&self) -> &OwnedFd {
+    pub(crate) fn file(&self) -> &MemoryFile {
         &self.file
     }
 
@@ -114,7 +93,7 @@ impl Arena {
             let first = start.next_multiple_of(PAGE_BYTES);
             let pages_bytes = (start + len_bytes - first) / PAGE_BYTES * PAGE_BYTES;
             // SAFETY: A1; whole pages of a range that no block has.
-            unsafe { libc::madvise(self.backing(first).cast(), pages_bytes, libc::MADV_REMOVE) };
+            unsafe { os::discard(self.backing(first), pages_bytes) };
         }
         if let Some((&before, &before_bytes)) = self.free.range(..start).next_back()
             && before + before_bytes == start

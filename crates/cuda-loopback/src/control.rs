@@ -8,7 +8,7 @@ use libloading::Library;
 use crate::Kind;
 
 /// The file name of the real library.
-pub(crate) const FILE_NAME: &str = "libcuda.so.1";
+pub(crate) const FILE_NAME: &str = if cfg!(windows) { "nvcuda.dll" } else { "libcuda.so.1" };
 
 macro_rules! control {
     ($($field:ident: fn($($ty:ty),*) $(-> $ret:ty)?, $symbol:literal;)*) => {

@@ -1,8 +1,6 @@
 //! What processes know blocks and files of each other by.
 
-use std::fs::File;
-use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::fs::MetadataExt;
+use crate::os::MemoryFile;
 
 /// `CUmemPoolPtrExportData` and `CUipcMemHandle`: the process, its file, and the range in it.
 #[repr(C)]
@@ -13,9 +11,9 @@ pub(crate) struct HandleData([u64; 8]);
 const MAGIC: u64 = u64::from_le_bytes(*b"loopback");
 
 impl HandleData {
-    pub(crate) fn new(file: &OwnedFd, offset: usize, len_bytes: usize) -> Self {
-        let (process, number) = (u64::from(std::process::id()), file.as_raw_fd().unsigned_abs());
-        Self([MAGIC, process, u64::from(number), offset as u64, len_bytes as u64, 0, 0, 0])
+    pub(crate) fn new(file: &MemoryFile, offset: usize, len_bytes: usize) -> Self {
+        let (process, number) = (u64::from(std::process::id()), file.number());
+        Self([MAGIC, process, number, offset as u64, len_bytes as u64, 0, 0, 0])
     }
 
     /// The process, the number of the file there, the offset and the length.
@@ -24,13 +22,4 @@ impl HandleData {
         let process = u32::try_from(process).ok()?;
         Some((process, number, usize::try_from(offset).ok()?, usize::try_from(len_bytes).ok()?))
     }
-}
-
-/// Whether two descriptors are of one file.
-pub(crate) fn is_one_file(a: &OwnedFd, b: &OwnedFd) -> bool {
-    let number = |file: &OwnedFd| {
-        let facts = file.try_clone().and_then(|file| File::from(file).metadata());
-        facts.ok().map(|facts| (facts.dev(), facts.ino()))
-    };
-    number(a).is_some() && number(a) == number(b)
 }

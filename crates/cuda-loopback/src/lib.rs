@@ -10,7 +10,7 @@
 //! | module | job |
 //! |---|---|
 //! | `codes`, `devices`, `settings` | return codes; the facts of the hardware; what a user chooses |
-//! | `host` | memory of the program, where a bad pointer is an answer |
+//! | `host`, `os` | memory of the program, where a bad pointer is an answer; memory of the system |
 //! | `arena`, `memory` | addresses of device memory; blocks, pools, and who may access what when |
 //! | `clock`, `streams` | the order of operations; streams, delays, and what is due |
 //! | `ptx` | the language of kernels, and its interpreter |
@@ -41,6 +41,7 @@ mod kernels;
 mod library;
 mod memory;
 mod operations;
+mod os;
 mod ptx;
 mod settings;
 mod state;

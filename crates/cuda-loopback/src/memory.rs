@@ -1,12 +1,12 @@
 //! Blocks of memory of each kind, the pools, and who may access what when.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::os::fd::OwnedFd;
 
 use crate::arena::{Arena, KEPT_BYTES, block_bytes};
 use crate::clock::{Clock, Point};
 use crate::codes::{Code, Outcome};
-use crate::exported::{HandleData, is_one_file};
+use crate::exported::HandleData;
+use crate::os::{self, MemoryFile};
 use crate::streams::Streams;
 
 /// What freed memory is overwritten with, and the first [`SOILED_BYTES`] of new memory.
@@ -170,13 +170,7 @@ impl Memory {
         if self.live(kind).1.saturating_add(mapped_bytes) > self.limit_bytes {
             return Err(Code::OUT_OF_MEMORY.refusal());
         }
-        let (access, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-        // SAFETY: a new mapping at an address of the kernel's choice affects no existing memory.
-        let start = unsafe { libc::mmap(std::ptr::null_mut(), mapped_bytes, access, flags, -1, 0) };
-        if start == libc::MAP_FAILED {
-            return Err(Code::OUT_OF_MEMORY.refusal());
-        }
-        let start = start.expose_provenance(); // K1
+        let start = os::map_pages(mapped_bytes).ok_or_else(|| Code::OUT_OF_MEMORY.refusal())?; // K1
         self.insert(start, kind, device, len_bytes, None);
         self.soil(start);
         Ok(start)
@@ -273,7 +267,7 @@ impl Memory {
         if kind != BlockKind::Device {
             let mapped_bytes = Block::mapped_bytes(len_bytes).unwrap_or(len_bytes);
             // SAFETY: K1: the mapping of a block that is gone now.
-            unsafe { libc::munmap(std::ptr::with_exposed_provenance_mut(start), mapped_bytes) };
+            unsafe { os::unmap_pages(start, mapped_bytes) };
             return;
         }
         let bytes = block_bytes(len_bytes).unwrap_or(len_bytes);
@@ -340,19 +334,18 @@ impl Memory {
     // Other processes.
 
     /// The file behind the memory of a device, for a pool that others may import.
-    pub(crate) fn file_of_pool(&self, handle: usize) -> Option<&OwnedFd> {
+    pub(crate) fn file_of_pool(&self, handle: usize) -> Option<&MemoryFile> {
         let pool = self.pools.get(&handle).filter(|pool| pool.is_exportable)?;
         Some(self.arenas.get(&pool.device)?.file())
     }
 
     /// The pool that was imported from a file before.
-    pub(crate) fn imported_pool(&self, file: &OwnedFd) -> Option<usize> {
-        let is_same =
-            |pool: &Pool| pool.imported.as_ref().is_some_and(|arena| is_one_file(arena.file(), file));
+    pub(crate) fn imported_pool(&self, file: &MemoryFile) -> Option<usize> {
+        let is_same = |pool: &Pool| pool.imported.as_ref().is_some_and(|arena| arena.file().is_same(file));
         self.pools.iter().find(|(_, pool)| is_same(pool)).map(|(&handle, _)| handle)
     }
 
-    pub(crate) fn import_pool(&mut self, handle: usize, device: usize, file: OwnedFd) -> Outcome {
+    pub(crate) fn import_pool(&mut self, handle: usize, device: usize, file: MemoryFile) -> Outcome {
         let arena = Arena::import(file).map_err(|_| Code::OUT_OF_MEMORY.refusal())?;
         self.add_pool(handle, device, false, Some(arena));
         Ok(())
@@ -400,9 +393,8 @@ impl Memory {
             return Err(Code::INVALID_CONTEXT.refusal());
         }
         let gone = || Code::INVALID_HANDLE.refusal();
-        let path = format!("/proc/{process}/fd/{number}");
-        let file = std::fs::File::options().read(true).write(true).open(path).map_err(|_| gone())?;
-        let arena = Arena::import(file.into()).map_err(|_| gone())?;
+        let file = MemoryFile::of_other(process, number).map_err(|_| gone())?;
+        let arena = Arena::import(file).map_err(|_| gone())?;
         let Some(start) = arena.address(offset, len_bytes) else {
             arena.unmap();
             return Err(gone());

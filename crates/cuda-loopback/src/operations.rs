@@ -10,6 +10,7 @@ use crate::handles::StreamRef;
 use crate::host;
 use crate::kernels;
 use crate::memory::Access;
+use crate::os;
 use crate::ptx::GlobalMemory;
 use crate::state::{IS_DESTROYING, Object, State, changed, lock, sleep};
 use crate::streams::{Next, Operation, Source, Work};
@@ -42,12 +43,7 @@ const TURN: Duration = Duration::from_micros(100);
 
 /// Runs the operations of all streams until the process ends.
 fn run_all() {
-    // Signals are for the threads of the program.
-    let mut all = std::mem::MaybeUninit::uninit();
-    // SAFETY: the set is writable.
-    unsafe { libc::sigfillset(all.as_mut_ptr()) };
-    // SAFETY: the set was just filled; null for the old one is allowed.
-    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), std::ptr::null_mut()) };
+    os::block_signals();
     let mut state = lock();
     let mut locked_since = Instant::now();
     loop {

@@ -4,14 +4,12 @@
 //! old handle notices.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+use crate::os::{FILE_BYTES, MemoryFile, unmap};
 
 /// Bytes of a page.
 const PAGE_BYTES: usize = 4096;
-/// Bytes of the file, most of which nobody ever touches.
-const FILE_BYTES: usize = 4 << 30;
 /// What tells handles from other bytes.
 const MAGIC: u64 = u64::from_le_bytes(*b"sycl ipc");
 
@@ -23,29 +21,19 @@ pub(crate) struct Mapping {
 }
 
 impl Mapping {
-    fn new(file: &OwnedFd, offset: usize, len_bytes: usize) -> io::Result<Self> {
-        let offset = libc::off_t::try_from(offset).map_err(io::Error::other)?;
-        let access = libc::PROT_READ | libc::PROT_WRITE;
-        let number = file.as_raw_fd();
-        // SAFETY: a new mapping at an address of the kernel's choice affects no existing memory.
-        let start =
-            unsafe { libc::mmap(std::ptr::null_mut(), len_bytes, access, libc::MAP_SHARED, number, offset) };
-        if start == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        Ok(Self { start: start.expose_provenance(), len_bytes })
+    fn new(file: &MemoryFile, offset: usize, len_bytes: usize) -> io::Result<Self> {
+        Ok(Self { start: file.map(offset, len_bytes)?, len_bytes })
     }
 
     pub(crate) fn unmap(self) {
-        // SAFETY: the whole mapping, which the caller knows to be unused.
-        unsafe { libc::munmap(std::ptr::with_exposed_provenance_mut(self.start), self.len_bytes) };
+        unmap(self.start, self.len_bytes);
     }
 }
 
 /// The memory of this process.
 #[derive(Debug)]
 pub(crate) struct Arena {
-    file: OwnedFd,
+    file: MemoryFile,
     memory: Mapping,
     /// Lengths of free ranges by their start.
     free: BTreeMap<usize, usize>,
@@ -114,14 +102,10 @@ pub(crate) struct OpenedRange {
 impl OpenedRange {
     /// `None` where there is no such file.
     pub(crate) fn new(handle: HandleData) -> Option<Self> {
-        let path = format!("/proc/{}/fd/{}", handle.process, handle.file);
-        let file = File::options().read(true).write(true).open(path).ok()?;
-        if file.metadata().ok()?.len() != FILE_BYTES as u64 {
-            return None;
-        }
+        let file = MemoryFile::of_other(handle.process, handle.file, FILE_BYTES)?;
         let first = handle.start / PAGE_BYTES * PAGE_BYTES - PAGE_BYTES;
         let len_bytes = handle.start + handle.size_bytes - first;
-        let mapping = Mapping::new(&file.into(), first, len_bytes).ok()?;
+        let mapping = Mapping::new(&file, first, len_bytes).ok()?;
         let start = mapping.start + (handle.start - first);
         // SAFETY: the page in front of the block, which its process may change at any time.
         let number = unsafe { std::ptr::with_exposed_provenance::<u64>(mapping.start).read_volatile() };
@@ -136,14 +120,7 @@ impl OpenedRange {
 
 impl Arena {
     pub(crate) fn new() -> io::Result<Self> {
-        // SAFETY: a name with a final 0.
-        let file = unsafe { libc::memfd_create(c"sycl-loopback".as_ptr(), libc::MFD_CLOEXEC) };
-        if file < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: just opened, and nobody else has it.
-        let file = unsafe { OwnedFd::from_raw_fd(file) };
-        File::from(file.try_clone()?).set_len(FILE_BYTES as u64)?;
+        let file = MemoryFile::new(FILE_BYTES)?;
         let memory = Mapping::new(&file, 0, FILE_BYTES)?;
         let free = BTreeMap::from([(memory.start, FILE_BYTES)]);
         Ok(Self { file, memory, free, newest: 0 })
@@ -191,7 +168,7 @@ impl Arena {
     pub(crate) fn handle(&self, block: usize, size_bytes: usize, at: usize, range: ArenaRange) -> HandleData {
         HandleData {
             process: std::process::id(),
-            file: u64::from(self.file.as_raw_fd().unsigned_abs()),
+            file: self.file.number(),
             start: block - self.memory.start,
             size_bytes,
             at,

@@ -8,7 +8,8 @@ use libloading::Library;
 use crate::{Alignment, Kind};
 
 /// The file name of the real library.
-pub(crate) const FILE_NAME: &str = "libDPCTLSyclInterface.so";
+pub(crate) const FILE_NAME: &str =
+    if cfg!(windows) { "DPCTLSyclInterface.dll" } else { "libDPCTLSyclInterface.so" };
 
 /// The counters and switches of one loaded copy of the library.
 #[derive(Debug)]

@@ -16,6 +16,7 @@
 //! | `state` | the handles and allocations that are live, the faults, the failures to come |
 //! | `arena` | device memory that other processes can open |
 //! | `kernels` | the kernels that are known by name, and run |
+//! | `os` | memory of the system |
 //! | `exports` | the C functions, a file per topic |
 //! | `control` | the shared library as a test sees it |
 //! | `form` | the forms of dpctl 0.22 and 0.23 ([`Form`]); the crate `sycl-023-loopback` builds the latter from these sources |
@@ -34,6 +35,7 @@ mod form;
 mod kernels;
 #[path = "../../cuda-loopback/src/library.rs"]
 mod library;
+mod os;
 mod state;
 
 pub use control::Control;

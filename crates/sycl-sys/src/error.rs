@@ -66,8 +66,8 @@ pub enum LoadError {
         would_load: PathBuf,
     },
 
-    /// Loading SYCL at run time is implemented for Linux only.
-    #[error("the SYCL runtime can be loaded on Linux only, this is {os}")]
+    /// Loading SYCL at run time is implemented for Linux and Windows.
+    #[error("the SYCL runtime can be loaded on Linux and Windows, this is {os}")]
     UnsupportedPlatform {
         /// The operating system, as Rust names it.
         os: &'static str,

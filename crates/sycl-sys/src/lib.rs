@@ -1,6 +1,6 @@
 //! Raw bindings to the SYCL C interface shipped by dpctl, loaded at run time.
 //!
-//! SYCL is a C++ library. dpctl ships a C interface to it, `libDPCTLSyclInterface.so`, in its Python package. This
+//! SYCL is a C++ library. dpctl ships a C interface to it, `libDPCTLSyclInterface.so` (`DPCTLSyclInterface.dll`), in its Python package. This
 //! crate finds that library, loads it when asked, and offers its functions as a table of function pointers. Building
 //! needs no SYCL, no C++ compiler, no headers; a machine without SYCL gets a [`LoadError`] that lists what was tried.
 //!

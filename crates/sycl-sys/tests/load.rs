@@ -1,4 +1,5 @@
 //! Loading: the steps that change the process, each in a child process of its own, with the loopback library.
+#![cfg(not(windows))] // `load_on_windows.rs` has their folders
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use test_stacks as _;

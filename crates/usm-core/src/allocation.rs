@@ -2,7 +2,7 @@
 
 use std::ptr::NonNull;
 
-use crate::{Context, Device, Queue, UsmKind, live};
+use crate::{Context, Device, Queue, UsmKind, live, os};
 
 /// A USM block with its kind and context. It keeps the context alive and is freed with it when dropped.
 ///
@@ -81,9 +81,9 @@ impl Allocation {
         if start >= end || cfg!(miri) || !self.device().is_in_process(self.kind) {
             return;
         }
-        let first = self.as_ptr().as_ptr().wrapping_add(start - self.address()).cast();
+        let first = self.as_ptr().as_ptr().wrapping_add(start - self.address());
         // SAFETY: A1: pages within the block, mapped into this process. The size of the pages does not change their content.
-        unsafe { libc::madvise(first, end - start, libc::MADV_HUGEPAGE) };
+        unsafe { os::prefer_huge_pages(first, end - start) };
     }
 
     /// The queue that allocated it.

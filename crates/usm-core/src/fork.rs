@@ -27,6 +27,8 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use crate::os;
+
 /// 0 until the handlers are registered, 1 from then on, and one more in each forked child.
 static GENERATION: AtomicU64 = AtomicU64::new(0);
 
@@ -358,6 +360,7 @@ fn hooks() -> Hooks {
 }
 
 /// As [`set_fork_hooks`], for pages that other processes map.
+#[cfg(not(windows))]
 pub(crate) fn set_hooks_of_pages(hooks: ForkHooks) -> bool {
     HOOKS[0].set(hooks)
 }
@@ -373,7 +376,7 @@ pub fn set_hooks_of_sockets(hooks: ForkHooks) -> bool {
 }
 
 /// As [`set_fork_hooks`], for files of other processes that a child does not hold.
-#[cfg(any(feature = "sycl", feature = "cuda"))]
+#[cfg(all(not(windows), any(feature = "sycl", feature = "cuda")))]
 pub(crate) fn set_hooks_of_leases(hooks: ForkHooks) -> bool {
     HOOKS[3].set(hooks)
 }
@@ -390,8 +393,7 @@ fn register() -> u64 {
         if registrar != this
             && REGISTRAR.compare_exchange(registrar, this, Ordering::AcqRel, Ordering::Relaxed).is_ok()
         {
-            // SAFETY: LC2.
-            unsafe { libc::pthread_atfork(Some(before), Some(in_parent), Some(in_child)) };
+            os::at_fork(before, in_parent, in_child);
             _ = GENERATION.compare_exchange(0, 1, Ordering::Relaxed, Ordering::Relaxed);
         }
         match GENERATION.load(Ordering::Relaxed) {
@@ -443,7 +445,7 @@ fn own_holders() -> usize {
     usize::from(HELD.get() > 0)
 }
 
-#[cfg(all(test, feature = "testing"))]
+#[cfg(all(test, not(windows), feature = "testing"))]
 mod tests {
     use std::sync::Barrier;
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -76,6 +76,7 @@ pub mod fork;
 mod kernel;
 mod kind;
 mod live;
+mod os;
 mod pending;
 mod platform;
 mod processes;
@@ -94,7 +95,7 @@ pub use backend::{
 };
 pub use backend::{
     BackendId, DeviceInfo, DeviceType, EventStatus, HostTask, MemoryFigures, PointerInfo, ProfilingTimes,
-    QueueProperties, SharedMemory, SharedRange, TaskMemory,
+    QueueProperties, SharedFile, SharedMemory, SharedRange, TaskMemory,
 };
 pub use byte_count::ByteCount;
 pub use capture::release_from_graphs;

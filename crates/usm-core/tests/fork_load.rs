@@ -1,4 +1,5 @@
 //! Children that are forked while other threads are in the middle of something: the host backend works there, and nothing hangs.
+#![cfg(not(windows))] // no process is forked there
 #![allow(clippy::unwrap_used)]
 
 use test_stacks as _;

@@ -1,4 +1,5 @@
 //! The host backend in a forked child: no worker threads, and locks that may be closed for ever.
+#![cfg(not(windows))] // no process is forked there
 #![allow(clippy::unwrap_used)]
 
 use test_stacks as _;

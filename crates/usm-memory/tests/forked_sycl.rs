@@ -1,4 +1,5 @@
 //! Memory of SYCL devices in a forked child, over the loopback library, which has a CPU and a GPU. Needs no SYCL.
+#![cfg(not(windows))] // no process is forked there
 #![cfg(feature = "sycl")]
 #![allow(clippy::unwrap_used)]
 

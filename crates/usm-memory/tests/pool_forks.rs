@@ -1,4 +1,5 @@
 //! Upstream resources that fork: the child leaves the pool of the parent as it is.
+#![cfg(not(windows))] // no process is forked there
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use test_stacks as _;

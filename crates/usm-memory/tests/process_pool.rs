@@ -13,6 +13,7 @@ use usm_memory::resource::{
     use_process_pool,
 };
 use usm_memory::usm_core::backend::host::HostBackend;
+#[cfg(not(windows))]
 use usm_memory::usm_core::testing::forks::fork_beside;
 use usm_memory::usm_core::testing::{Fault, FaultyBackend, Method};
 use usm_memory::usm_core::{Context, LiveAllocations, QueueProperties, Runtime, RuntimeOptions, UsmKind};
@@ -161,6 +162,7 @@ fn a_borrow_reaches_no_further_than_the_block() {
 }
 
 /// The child of a process whose other threads hold the pool's lock now and then.
+#[cfg(not(windows))]
 #[test]
 fn a_forked_child_has_memory_of_its_own() {
     let queue = common::host_queue();
@@ -168,6 +170,7 @@ fn a_forked_child_has_memory_of_its_own() {
 }
 
 /// The child of a process whose other threads hold the lock of the backend's memory most of the time.
+#[cfg(not(windows))]
 #[test]
 fn a_forked_child_allocates_beside_threads_that_allocate() {
     let queue = common::host_queue();
@@ -175,6 +178,7 @@ fn a_forked_child_allocates_beside_threads_that_allocate() {
 }
 
 /// The same with the table of borrows.
+#[cfg(not(windows))]
 #[test]
 fn a_forked_child_copies_beside_threads_that_copy() {
     let queue = common::host_queue();
@@ -186,6 +190,7 @@ fn a_forked_child_copies_beside_threads_that_copy() {
     });
 }
 
+#[cfg(not(windows))]
 fn forked_beside(busy: &(dyn Fn() + Sync)) {
     let _alone = alone();
     let queue = common::host_queue();

@@ -1,12 +1,12 @@
 //! Memory of several processes: pools that others import, and handles of blocks without a pool.
 
 use std::ffi::{c_int, c_uint, c_void};
-use std::os::fd::{AsFd, BorrowedFd, IntoRawFd};
 
 use super::pool::FILE_DESCRIPTOR;
 use super::{export, give, handle};
 use crate::codes::Code;
 use crate::exported::HandleData;
+use crate::os::MemoryFile;
 use crate::state::{Handle, Object};
 
 /// `CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS`.
@@ -17,9 +17,9 @@ export! {
         let pool = state.pool_handle(call, pool)?;
         let exported = state.memory.file_of_pool(pool).filter(|_| kind == FILE_DESCRIPTOR && flags == 0);
         let exported = exported.ok_or_else(|| Code::INVALID_VALUE.refusal())?;
-        let own = exported.as_fd().try_clone_to_owned().map_err(|_| Code::OPERATING_SYSTEM.refusal())?;
+        let own = exported.for_program().map_err(|_| Code::OPERATING_SYSTEM.refusal())?;
         // SAFETY: the header's contract: writable. The caller closes the file.
-        unsafe { give(file, own.into_raw_fd()) }
+        unsafe { give(file, own) }
     }
 
     // The same pool again has the same handle.
@@ -28,8 +28,7 @@ export! {
         let number = c_int::try_from(file.addr()).ok().filter(|_| kind == FILE_DESCRIPTOR && flags == 0);
         let number = number.ok_or_else(|| Code::INVALID_VALUE.refusal())?;
         // SAFETY: the header's contract: an open file.
-        let file = unsafe { BorrowedFd::borrow_raw(number) };
-        let file = file.try_clone_to_owned().map_err(|_| Code::INVALID_VALUE.refusal())?;
+        let file = unsafe { MemoryFile::of_program(number) }.map_err(|_| Code::INVALID_VALUE.refusal())?;
         let known = state.memory.imported_pool(&file);
         let imported = match known {
             Some(known) => known,

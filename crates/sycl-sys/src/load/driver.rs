@@ -4,6 +4,8 @@ use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
+use crate::locate::names::SEPARATOR;
+
 /// The list of drivers. The OpenCL loader reads it once, at the first request for a device.
 pub(super) const DRIVERS: &str = "OCL_ICD_FILENAMES";
 
@@ -57,7 +59,7 @@ fn appended(current: Option<&OsStr>, driver: &Path) -> Option<OsString> {
     }
     let mut list = current.to_owned();
     if !list.is_empty() {
-        list.push(":");
+        list.push(SEPARATOR);
     }
     list.push(driver);
     Some(list)
@@ -68,7 +70,7 @@ mod tests {
     use std::ffi::OsStr;
     use std::path::Path;
 
-    use super::appended;
+    use super::{SEPARATOR, appended};
 
     #[test]
     fn a_driver_is_appended_once_and_replaces_nothing() {
@@ -78,8 +80,9 @@ mod tests {
         };
         assert_eq!(list(None).as_deref(), Some("/v/lib/libintelocl.so"));
         assert_eq!(list(Some("")).as_deref(), Some("/v/lib/libintelocl.so"));
-        assert_eq!(list(Some("/o.so")).as_deref(), Some("/o.so:/v/lib/libintelocl.so"));
+        let both = format!("/o.so{SEPARATOR}/v/lib/libintelocl.so");
+        assert_eq!(list(Some("/o.so")).as_deref(), Some(&*both));
         assert_eq!(list(Some("/v/lib/libintelocl.so")), None);
-        assert_eq!(list(Some("/o.so:/v/lib/libintelocl.so:/p.so")), None);
+        assert_eq!(list(Some(&format!("{both}{SEPARATOR}/p.so"))), None);
     }
 }

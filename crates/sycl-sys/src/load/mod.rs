@@ -6,6 +6,7 @@ mod version;
 
 use std::path::{Path, PathBuf};
 
+use crate::locate::names::FINDS_OWN_RUNTIME;
 use crate::locate::{self, Candidate, LIBRARY, Origin, Outcome, Search, SearchOptions, Tried, runtime};
 use crate::{Api, LoadError, dl};
 
@@ -33,7 +34,7 @@ pub struct Loaded {
 ///
 /// 1. A process that has the library already keeps it, whatever the options say: two SYCL runtimes in one process
 ///    corrupt each other.
-/// 2. The OpenCL CPU driver `libintelocl.so`, where it exists, is appended to `OCL_ICD_FILENAMES` unless it is listed,
+/// 2. The OpenCL CPU driver (`libintelocl.so`, on Windows `intelocl64.dll`), where it exists, is appended to `OCL_ICD_FILENAMES` unless it is listed,
 ///    `options.autoconfig` is false, or `USM_SYCL_AUTOCONFIG=0`. The SYCL runtime reads that list once, at the first
 ///    question about devices, so this comes before any other call.
 /// 3. The support libraries of the runtime are opened by absolute path, which makes up for search paths that
@@ -56,7 +57,7 @@ pub struct Loaded {
 /// 2. The roots, the variables listed in [`locate`] and the dynamic loader's path lead to genuine libraries
 ///    of dpctl and SYCL: their initialisation routines run, and their symbols have the signatures of [`Api`].
 pub unsafe fn load(options: &SearchOptions) -> Result<Loaded, LoadError> {
-    if !cfg!(target_os = "linux") {
+    if !cfg!(any(target_os = "linux", windows)) {
         return Err(LoadError::UnsupportedPlatform { os: std::env::consts::OS });
     }
     let search = locate::search(options);
@@ -149,7 +150,8 @@ impl Attempt {
             runtime::SUPPORT.iter().filter_map(|name| runtime::first_file(&candidate.lib_dirs, name));
         // The library finds a runtime of its own installation by itself; another one has to be there beforehand.
         let own = locate::lib_dirs_of(&candidate.library);
-        let theirs = candidate.runtime.clone().filter(|file| !own.iter().any(|dir| file.starts_with(dir)));
+        let is_own = |file: &PathBuf| FINDS_OWN_RUNTIME && own.iter().any(|dir| file.starts_with(dir));
+        let theirs = candidate.runtime.clone().filter(|file| !is_own(file));
         for file in support.chain(theirs) {
             // SAFETY: promise 2 of `load`.
             if let Err(reason) = unsafe { dl::open(&file) } {

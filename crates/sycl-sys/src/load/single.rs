@@ -34,7 +34,7 @@ fn same_runtime(loaded: &Path, wanted: &Path) -> bool {
     }
     // Only the name is known: the dynamic loader takes the loaded library of that name.
     let (loaded, wanted) = (loaded.to_string_lossy(), wanted.to_string_lossy());
-    let name = loaded.rsplit('/').next().unwrap_or(&loaded);
+    let name = loaded.rsplit(std::path::is_separator).next().unwrap_or(&loaded);
     name.strip_prefix(&*wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
@@ -46,7 +46,10 @@ mod tests {
 
     #[test]
     fn a_runtime_is_the_same_by_file_or_else_by_name() {
-        let same = |loaded: &str, wanted: &str| same_runtime(Path::new(loaded), Path::new(wanted));
+        let drive = if cfg!(windows) { "C:" } else { "" };
+        let path = |path: &str| format!("{}{path}", if path.starts_with('/') { drive } else { "" });
+        let same =
+            |loaded: &str, wanted: &str| same_runtime(Path::new(&path(loaded)), Path::new(&path(wanted)));
         assert!(same("/v/lib/libsycl.so.9", "/v/lib/libsycl.so.9"));
         assert!(!same("/o/lib/libsycl.so.9", "/v/lib/libsycl.so.9"));
         assert!(same("/o/lib/libsycl.so.9.0.0", "libsycl.so.9"));

@@ -92,7 +92,7 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// The OpenCL CPU driver `libintelocl.so` of the first directory that has it.
+    /// The OpenCL CPU driver, such as `libintelocl.so`, of the first directory that has it.
     pub fn driver(&self) -> Option<PathBuf> {
         runtime::first_file(&self.lib_dirs, runtime::DRIVER)
     }

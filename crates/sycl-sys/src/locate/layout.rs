@@ -3,6 +3,8 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use super::names::{HAS_DIRECT_PACKAGES, LIB_FOLDERS, LIBRARY, runtime_folder_above};
+
 /// The package that has the interface library.
 const PACKAGE: &str = "dpctl";
 
@@ -11,9 +13,6 @@ const PACKAGE_FOLDERS: [&str; 2] = ["site-packages", "dist-packages"];
 
 /// The folder of an interpreter, up to its minor version.
 const INTERPRETER: &str = "python3";
-
-/// The file name, and the soname, of the interface library.
-pub const LIBRARY: &str = "libDPCTLSyclInterface.so";
 
 /// The contents of a root.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -30,7 +29,7 @@ pub(super) fn expand(root: &Path) -> Expansion {
     if root.is_file() {
         return Expansion { libraries: vec![root.to_owned()], lib_dirs: lib_dirs_of(root) };
     }
-    let mut libs = vec![root.join("lib"), root.join("lib64")];
+    let mut libs: Vec<_> = LIB_FOLDERS.iter().map(|folder| root.join(folder)).collect();
     // In most virtual environments one is a link to the other.
     libs.dedup_by_key(|lib| lib.canonicalize().unwrap_or_else(|_| lib.clone()));
 
@@ -68,16 +67,15 @@ pub(crate) fn lib_dirs_of(library: &Path) -> Vec<PathBuf> {
     dirs
 }
 
-/// `<prefix>/lib` above a `site-packages` directory or a `dpctl` package in it.
+/// The folder of the runtime above a `site-packages` directory or a `dpctl` package in it.
 fn lib_above(dir: &Path) -> Option<PathBuf> {
     let named = |dir: &Path, name: &str| dir.file_name() == Some(OsStr::new(name));
     let folder = if named(dir, PACKAGE) { dir.parent()? } else { dir };
     let is_of_packages = PACKAGE_FOLDERS.iter().any(|name| named(folder, name));
-    // site-packages → python3.X → lib
-    is_of_packages.then(|| folder.parent()?.parent().map(Path::to_owned)).flatten()
+    is_of_packages.then(|| runtime_folder_above(folder)).flatten()
 }
 
-/// The folders of packages of all interpreters below a `lib` directory, those of the newest interpreter first.
+/// The folders of packages below a `lib` directory, those of the newest interpreter first.
 fn package_folders(lib: &Path) -> Vec<PathBuf> {
     let Ok(entries) = lib.read_dir() else {
         return Vec::new();
@@ -87,9 +85,11 @@ fn package_folders(lib: &Path) -> Vec<PathBuf> {
         .filter_map(|entry| Some((minor_version(entry.file_name().to_str()?)?, entry.path())))
         .collect();
     interpreters.sort_by(|first, second| second.cmp(first));
-    interpreters
+    let direct = HAS_DIRECT_PACKAGES.then(|| lib.to_owned());
+    direct
         .into_iter()
-        .flat_map(|(_, interpreter)| PACKAGE_FOLDERS.map(|folder| interpreter.join(folder)))
+        .chain(interpreters.into_iter().map(|(_, interpreter)| interpreter))
+        .flat_map(|parent| PACKAGE_FOLDERS.map(|folder| parent.join(folder)))
         .collect()
 }
 
@@ -119,10 +119,15 @@ mod tests {
     }
 
     #[test]
-    fn lib_is_three_levels_above_the_package_and_nowhere_else() {
-        let lib = Some(Path::new("/v/lib").to_owned());
-        assert_eq!(lib_above(Path::new("/v/lib/python3.11/site-packages/dpctl")), lib);
-        assert_eq!(lib_above(Path::new("/v/lib/python3.11/site-packages")), lib);
+    fn the_runtime_is_above_the_package_and_nowhere_else() {
+        let (packages, lib) = if cfg!(windows) {
+            ("/v/Lib/site-packages", "/v/Library/bin")
+        } else {
+            ("/v/lib/python3.11/site-packages", "/v/lib")
+        };
+        let lib = Some(Path::new(lib).to_owned());
+        assert_eq!(lib_above(&Path::new(packages).join("dpctl")), lib);
+        assert_eq!(lib_above(Path::new(packages)), lib);
         assert_eq!(lib_above(Path::new("/v/target/dpctl")), None);
         assert_eq!(lib_above(Path::new("/v/lib")), None);
     }

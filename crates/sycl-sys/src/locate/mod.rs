@@ -10,7 +10,7 @@
 //! 6. the dynamic loader's default, whose result only loading shows
 //!
 //! What this module knows is data: names of environment variables, and of files and folders in installations of SYCL, conda and Python
-//! packages (`layout.rs`). It asks no interpreter and no package manager.
+//! packages (`layout.rs`, `names/`). It asks no interpreter and no package manager.
 //!
 //! A root may be a prefix (virtual environment, conda or oneAPI), its `lib` directory, a `site-packages` directory, a
 //! `dpctl` package, or the library file itself. oneAPI has no interface library, but its runtime and its drivers
@@ -18,6 +18,7 @@
 
 mod candidate;
 mod layout;
+pub(crate) mod names;
 mod options;
 pub(crate) mod report;
 pub(crate) mod runtime;
@@ -27,8 +28,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 pub use candidate::{Candidate, Origin, Outcome, Tried};
-pub use layout::LIBRARY;
 pub(crate) use layout::lib_dirs_of;
+pub use names::LIBRARY;
 pub use options::SearchOptions;
 
 /// The result of a search; [`Display`](std::fmt::Display) prints the whole report, a place a line.

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write as _};
 
-use super::layout::LIBRARY;
+use super::names::LIBRARY;
 use super::{Outcome, Search, Tried};
 
 /// How to get a runtime; the last line of every report that found none.

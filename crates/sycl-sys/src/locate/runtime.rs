@@ -3,16 +3,8 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// The OpenCL CPU driver of the distribution `intel-opencl-rt`.
-pub(crate) const DRIVER: &str = "libintelocl.so";
-
-/// Libraries that the runtime's parts need and do not find, since they lack a search path: loaded beforehand, in
-/// this order. Without them the OpenCL CPU device is missing.
-pub(crate) const SUPPORT: [&str; 5] =
-    ["libintlc.so.5", "libirng.so", "libimf.so", "libsvml.so", "libOpenCL.so.1"];
-
-/// The file name of the SYCL runtime, up to its version.
-const RUNTIME: &[u8] = b"libsycl.so.";
+use super::names::{self, RUNTIME, RUNTIME_END};
+pub(crate) use super::names::{DRIVER, SUPPORT};
 
 /// Files larger than this are not searched for the name of the runtime (dpctl's is 0.4 MB).
 const SEARCHED_BYTES: u64 = 64 << 20;
@@ -24,7 +16,7 @@ pub(crate) fn first_file(dirs: &[PathBuf], name: &str) -> Option<PathBuf> {
 
 /// The name of the SYCL runtime that a library needs, such as `libsycl.so.9`.
 ///
-/// The names of needed libraries are zero-terminated in the string table of an ELF file. Looking for the one that
+/// The names of needed libraries are zero-terminated in an ELF file and in a DLL. Looking for the one that
 /// matters in the bytes of the file finds it without reading any table.
 pub(super) fn needed(library: &Path) -> Option<String> {
     let mut bytes = Vec::new();
@@ -38,24 +30,32 @@ fn needed_in(bytes: &[u8]) -> Option<String> {
     bytes.windows(length).enumerate().filter(|(_, window)| *window == RUNTIME).find_map(|(at, _)| {
         let rest = bytes.get(at + length..)?;
         let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        let whole = digits > 0 && rest.get(digits) == Some(&0);
-        let name = bytes.get(at..at + length + digits)?;
+        let end = rest.get(digits..)?.strip_prefix(RUNTIME_END);
+        let whole = digits > 0 && end.is_some_and(|end| end.first() == Some(&0));
+        let name = bytes.get(at..at + length + digits + RUNTIME_END.len())?;
         whole.then(|| String::from_utf8_lossy(name).into_owned())
     })
 }
 
 /// Whether a file is a SYCL runtime, by its name.
 pub(crate) fn is_runtime(file: &Path) -> bool {
-    let name = file.file_name().unwrap_or_default().to_string_lossy();
-    name.starts_with("libsycl.so") || name.starts_with("libsycl-preview.so")
+    names::is_runtime(&file.file_name().unwrap_or_default().to_string_lossy())
 }
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
+    use super::needed_in;
 
-    use super::{is_runtime, needed_in};
+    #[cfg(windows)]
+    #[test]
+    fn the_needed_runtime_is_a_whole_name_with_a_version() {
+        let name = |text: &[u8]| needed_in(text);
+        assert_eq!(name(b"\0KERNEL32.dll\0sycl9.dll\0x").as_deref(), Some("sycl9.dll"));
+        assert_eq!(name(b"\0sycl10.dll\0").as_deref(), Some("sycl10.dll"));
+        assert_eq!(name(b"\0sycl.dll\0sycl-jit.dll\0sycl9d.dll\0sycl9.dll"), None);
+    }
 
+    #[cfg(not(windows))]
     #[test]
     fn the_needed_runtime_is_a_whole_name_with_a_version() {
         let name = |text: &[u8]| needed_in(text);
@@ -66,8 +66,13 @@ mod tests {
         assert_eq!(name(b""), None);
     }
 
+    #[cfg(not(windows))]
     #[test]
     fn helpers_of_the_runtime_are_not_the_runtime() {
+        use std::path::Path;
+
+        use super::is_runtime;
+
         assert!(is_runtime(Path::new("/v/lib/libsycl.so.9.0.0")));
         assert!(is_runtime(Path::new("libsycl-preview.so.9")));
         assert!(!is_runtime(Path::new("/v/lib/libsycl-jit.so.23.1")));

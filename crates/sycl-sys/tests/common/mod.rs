@@ -2,7 +2,6 @@
 #![allow(dead_code, unused_macros, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::fs;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -33,7 +32,8 @@ impl Tree {
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let dir = std::env::temp_dir().join(format!("sycl-sys-{}-{number}", std::process::id()));
         fs::create_dir_all(&dir).unwrap();
-        Self(dir.canonicalize().unwrap())
+        // On Windows the canonical form is one that the loader of libraries does not take.
+        Self(if cfg!(windows) { dir } else { dir.canonicalize().unwrap() })
     }
 
     pub(crate) fn path(&self, below: &str) -> PathBuf {
@@ -85,15 +85,14 @@ const MARK: &str = "child-of-a-test:";
 
 /// In the child: the arguments from the parent.
 pub(crate) fn in_child() -> Option<String> {
-    // The first argument is free for use: an environment that is empty can stay empty.
-    std::env::args().next()?.strip_prefix(MARK).map(str::to_owned)
+    // As one more filter, which no test has as its name: an environment that is empty can stay empty.
+    std::env::args().find_map(|argument| argument.strip_prefix(MARK).map(str::to_owned))
 }
 
 /// Runs one test of this executable in a child process with exactly these variables, and returns its output.
 pub(crate) fn run_child(test: &str, passed: &Path, variables: &[(&str, &str)]) -> String {
     let output = Command::new(std::env::current_exe().unwrap())
-        .arg0(format!("{MARK}{}", passed.display()))
-        .args([test, "--exact", "--nocapture", "--test-threads=1"])
+        .args([test, &format!("{MARK}{}", passed.display()), "--exact", "--nocapture", "--test-threads=1"])
         .env_clear()
         .envs(variables.iter().copied())
         .output()

@@ -35,6 +35,7 @@ fn the_library_tells_its_form() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "names in a DLL are sorted, and a changed name hides others")]
 fn each_mark_tells_0_23_and_a_missing_symbol_tells_nothing() {
     for mark in MARKS {
         assert_eq!(without(OF_0_23, &[mark]).unwrap().form(), Form::V23, "{mark} is missing");
@@ -45,6 +46,7 @@ fn each_mark_tells_0_23_and_a_missing_symbol_tells_nothing() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "names in a DLL are sorted, and a changed name hides others")]
 fn a_development_version_between_the_forms_is_refused() {
     for kept in EARLIER {
         let gone: Vec<_> = MARKS.into_iter().chain(EARLIER).filter(|name| *name != kept).collect();
@@ -58,6 +60,7 @@ fn a_development_version_between_the_forms_is_refused() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "names in a DLL are sorted, and a changed name hides others")]
 fn what_a_library_of_no_form_lacks_is_listed() {
     for form in [OF_0_22, OF_0_23] {
         let error =
@@ -74,6 +77,7 @@ fn what_a_library_of_no_form_lacks_is_listed() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "names in a DLL are sorted, and a changed name hides others")]
 fn functions_that_only_inform_may_be_missing() {
     for form in [OF_0_22, OF_0_23] {
         let mut gone = Api::OPTIONAL.to_vec();

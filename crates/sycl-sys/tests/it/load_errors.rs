@@ -13,6 +13,7 @@ fn load_from(path: &Path) -> Result<Api, LoadError> {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "it has the words of the loader of Linux, or names of ELF files")]
 fn a_missing_file_is_an_open_error_with_the_loaders_words() {
     let tree = Tree::new();
     let path = tree.path("absent.so");
@@ -24,6 +25,7 @@ fn a_missing_file_is_an_open_error_with_the_loaders_words() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "it has the words of the loader of Linux, or names of ELF files")]
 fn a_file_that_is_no_library_is_an_open_error() {
     let tree = Tree::new();
     let path = tree.file("text.so", b"this is no library");
@@ -33,6 +35,7 @@ fn a_file_that_is_no_library_is_an_open_error() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "it has the words of the loader of Linux, or names of ELF files")]
 fn another_library_lacks_every_symbol() {
     let error = load_from(Path::new("libm.so.6")).unwrap_err();
     let LoadError::MissingSymbols { symbols, .. } = &error else { panic!("{error:?}") };
@@ -41,6 +44,7 @@ fn another_library_lacks_every_symbol() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "it has the words of the loader of Linux, or names of ELF files")]
 fn exactly_the_missing_symbols_are_listed() {
     // The loopback library with two names of its symbol table made unrecognisable.
     let mut bytes = loopback_bytes(None);

@@ -441,6 +441,7 @@ fn is_one_memory(api: &Api, queue: DPCTLSyclQueueRef, [first, second]: [*mut c_v
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "processes share no memory there")]
 fn device_memory_is_opened_by_its_handle() {
     let loopback = Loopback::in_form(Form::Dpctl023).unwrap();
     // SAFETY: 1., 2. it is the loopback library; 3. there is no SYCL runtime in this process.

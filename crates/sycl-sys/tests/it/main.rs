@@ -12,6 +12,9 @@ mod comparison;
 mod forms;
 mod interface;
 mod load_errors;
+#[cfg(not(windows))]
 mod locate;
+#[cfg(windows)]
+mod locate_on_windows;
 mod loopback;
 mod partition;

@@ -10,14 +10,13 @@
 //!    handlers of libraries that a driver loads in a call under way, such as the first use of its compiler.
 
 use std::ops::Deref;
-use std::process;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::fork::ForkOnce;
-use crate::{Error, Result, fork};
+use crate::{Error, Result, fork, os};
 
 /// The longest wait for calls inside at the end of the process. A kernel can run for ever.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -129,8 +128,7 @@ impl<T> Entry<T> {
         static STEPS: [Once; 7] = [const { Once::new() }; 7];
         STEPS[loaded as usize].call_once(|| {
             GENERATION.store(self.generation, Ordering::Relaxed);
-            // SAFETY: LC2.
-            unsafe { libc::atexit(close) };
+            os::at_exit(close);
         });
     }
 }
@@ -158,13 +156,7 @@ impl<T> Drop for Inside<'_, T> {
 }
 
 fn is_ender() -> bool {
-    ENDER.load(Ordering::SeqCst) == this_thread()
-}
-
-/// Identity of the thread, without the standard library's thread-local values, which may be gone when handlers run.
-fn this_thread() -> u64 {
-    // SAFETY: takes nothing and cannot fail (LC1).
-    unsafe { libc::pthread_self() }
+    ENDER.load(Ordering::SeqCst) == os::this_thread()
 }
 
 /// Has the end of the process wait for work under way: a runtime that shuts down under it crashes.
@@ -180,8 +172,11 @@ extern "C" fn close() {
     if is_forked || ENDING.load(Ordering::SeqCst) {
         return;
     }
-    ENDER.store(this_thread(), Ordering::SeqCst);
+    ENDER.store(os::this_thread(), Ordering::SeqCst);
     ENDING.store(true, Ordering::SeqCst);
+    if os::has_lost_threads() {
+        return;
+    }
     let begin = Instant::now();
     while INSIDE.load(Ordering::SeqCst) != 0 && begin.elapsed() < PATIENCE {
         thread::sleep(PAUSE);
@@ -204,10 +199,7 @@ thread_local! {
 
 impl Drop for AtEnd {
     fn drop(&mut self) {
-        // SAFETY: takes nothing and cannot fail (LC1).
-        let thread = unsafe { libc::gettid() };
-        // The main thread's number is the number of the process.
-        if u32::try_from(thread) == Ok(process::id()) {
+        if os::is_main_thread() {
             close();
         }
     }

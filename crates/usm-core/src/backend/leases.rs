@@ -5,16 +5,14 @@
 
 use std::collections::btree_map::Entry as TreeEntry;
 use std::collections::hash_map::Entry as HashEntry;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Debug;
 use std::hash::Hash;
-use std::os::fd::{FromRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 use super::SharedMemory;
-use super::files;
-use crate::fork::{self, ForkHooks, ForkMutex};
+use super::files::{self, Lease, SharedFile};
 use crate::{Error, Result, UsmKind};
 
 /// The functions of a runtime for blocks of other processes.
@@ -39,7 +37,7 @@ pub(super) trait BlockMapper {
 pub(super) struct Exported {
     pub(super) data: Vec<u8>,
     /// The files of the runtime, behind the one of the lease.
-    pub(super) files: Vec<Arc<OwnedFd>>,
+    pub(super) files: Vec<Arc<SharedFile>>,
     /// Whether these files keep the memory after the end of this process.
     pub(super) is_kept_by_files: bool,
 }
@@ -218,47 +216,4 @@ impl<F: Clone + Eq + Hash + Debug> Leases<F> {
 fn pointer(address: usize) -> Result<NonNull<u8>> {
     NonNull::new(ptr::with_exposed_provenance_mut(address))
         .ok_or_else(|| Error::SharedMemory { call: "map", text: "found address 0".to_owned() })
-}
-
-/// A file of another process that is [held](files::hold) until this is dropped. A forked child does not hold it.
-#[derive(Debug)]
-struct Lease(RawFd);
-
-/// The files of all leases.
-static LEASES: ForkMutex<BTreeSet<RawFd>> = ForkMutex::new(BTreeSet::new());
-
-/// A child has no use for the memory behind a lease, which it would keep.
-const HOOKS: ForkHooks = ForkHooks {
-    before: || {},
-    after: || {},
-    in_child: || {
-        let mut leases = LEASES.lock();
-        // SAFETY: FL1: files of leases, which find that they are not in the list any more.
-        leases.iter().for_each(|&file| drop(unsafe { OwnedFd::from_raw_fd(file) }));
-        leases.clear();
-    },
-};
-
-impl Lease {
-    fn new(file: &OwnedFd) -> Result<Self> {
-        fork::set_hooks_of_leases(HOOKS);
-        // No child is forked that has the file and does not know its number.
-        let lease = fork::hold_off(|| {
-            let file = files::open_anew(file, false)?.into_raw_fd();
-            LEASES.lock().insert(file);
-            Ok::<_, Error>(Self(file))
-        })?;
-        files::share_lock(lease.0)?;
-        Ok(lease)
-    }
-}
-
-impl Drop for Lease {
-    fn drop(&mut self) {
-        // A child has closed the file.
-        if LEASES.lock().remove(&self.0) {
-            // SAFETY: FL1: our own file, which was in the list.
-            drop(unsafe { OwnedFd::from_raw_fd(self.0) });
-        }
-    }
 }

@@ -14,7 +14,7 @@
 //! | `info.rs`, `device_info.rs`, `aspects.rs`, `event.rs` | plain facts about backends, pointers, devices and events |
 //! | `partition.rs`, `external_object.rs` | parts and peers of devices; objects in capsules |
 //! | `host_task.rs` | host code as an operation of a queue |
-//! | `shared_memory.rs`, `files.rs`, `pages.rs` | memory that other processes open; files by which they share; pages that they map, for host code and CPUs |
+//! | `shared_memory.rs`, `files/`, `pages/` | memory that other processes open; files by which they share; pages that they map, for host code and CPUs |
 //! | `leases.rs` | ranges of devices whose runtime does not tell who has them open |
 //!
 //! Files of the three backends that have the same name have the same job: `context.rs`, `device.rs`, `event.rs`; `facts.rs`, `fill.rs`,
@@ -52,6 +52,10 @@ pub use aspects::Aspects;
 pub use device_info::{CacheType, CudaVersions, DeviceInfo, ImageLimits, PlatformInfo, VectorWidths};
 pub use event::{EventStatus, ProfilingTimes};
 pub use external_object::ExternalObject;
+pub use files::SharedFile;
+#[cfg(windows)]
+#[doc(hidden)]
+pub use files::no_sharing;
 pub use host_task::{HostTask, TaskMemory};
 pub use info::{BackendId, DeviceType, MemoryFigures, PointerInfo, QueueProperties};
 pub use partition::{AffinityDomain, Composites, Partition, PeerAccess};

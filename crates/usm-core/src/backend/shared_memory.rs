@@ -1,8 +1,8 @@
 //! Memory in the form in which another process opens it.
 
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
+use super::files::SharedFile;
 use crate::UsmKind;
 
 /// What [`Queue::share`](crate::Queue::share) is to share.
@@ -34,7 +34,7 @@ pub struct SharedMemory {
     /// What the runtime knows the memory by, for runtimes that do without files or need more than these.
     pub data: Vec<u8>,
     /// The files behind the memory, which the runtime understands. The kernel counts the processes that have the first one.
-    pub files: Vec<Arc<OwnedFd>>,
+    pub files: Vec<Arc<SharedFile>>,
     /// Whether the files keep the memory after the end of the process that allocated it, so that others can open it then.
     pub is_kept_by_files: bool,
 }
@@ -56,7 +56,7 @@ impl SharedMemory {
         address: usize,
         len_bytes: usize,
         data: Vec<u8>,
-        files: Vec<Arc<OwnedFd>>,
+        files: Vec<Arc<SharedFile>>,
     ) -> Self {
         Self { kind, address, len_bytes, data, files, is_kept_by_files: true }
     }

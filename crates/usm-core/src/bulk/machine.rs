@@ -7,6 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::fork::ForkOnce;
+use crate::os;
 
 /// A cache that holds data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +46,7 @@ impl Machine {
     }
 
     fn look() -> Self {
-        let cpu = current_cpu();
+        let cpu = os::current_cpu();
         let sysfs = || from_sysfs(Path::new("/sys/devices/system/cpu"), cpu);
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
         Self::with(sysfs().or_else(from_processor), cpus)
@@ -110,18 +111,6 @@ impl Machine {
             (_, None) => usize::MAX,
         }
     }
-}
-
-/// The processor that runs this thread.
-fn current_cpu() -> usize {
-    #[cfg(target_os = "linux")]
-    {
-        // SAFETY: takes nothing and answers with a number, negative where it has none (LC1).
-        let cpu = unsafe { libc::sched_getcpu() };
-        usize::try_from(cpu).unwrap_or_default()
-    }
-    #[cfg(not(target_os = "linux"))]
-    0
 }
 
 /// The caches of a processor in a folder laid out like `/sys/devices/system/cpu`.

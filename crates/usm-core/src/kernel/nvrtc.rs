@@ -105,8 +105,7 @@ impl Nvrtc {
 
     fn load(driver: [u32; 2], folders: &[PathBuf]) -> Result<Self> {
         let newest = driver[0].max(OLDEST_MAJOR);
-        let names: Vec<_> =
-            (OLDEST_MAJOR..=newest).rev().map(|major| format!("libnvrtc.so.{major}")).collect();
+        let names: Vec<_> = (OLDEST_MAJOR..=newest).rev().map(file_name).collect();
         let toolkit = PathBuf::from(TOOLKIT);
         let within = |folder: &PathBuf| names.iter().map(|name| folder.join(name)).collect::<Vec<_>>();
         let by_loader = names.iter().map(PathBuf::from);
@@ -209,6 +208,11 @@ fn versions(device: &Device) -> Result<CudaVersions> {
         what: "kernels from CUDA C; only CUDA devices do",
     };
     device.info().cuda_versions.ok_or_else(other)
+}
+
+/// The file of NVRTC of a major version, as NVIDIA names it.
+fn file_name(major: u32) -> String {
+    if cfg!(windows) { format!("nvrtc64_{major}0_0.dll") } else { format!("libnvrtc.so.{major}") }
 }
 
 /// The loader's text, where there is one.

@@ -42,6 +42,7 @@ mod call;
 mod answer;
 mod delayed;
 mod faulty;
+#[cfg(not(windows))]
 pub mod forks;
 mod queues;
 mod random;

@@ -126,6 +126,7 @@ fn everything_may_be_dropped_right_after_submission() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "it counts threads in the proc file system")]
 fn no_thread_is_left_behind() {
     const ROLE: &str = "USM_TEST_COUNT_THREADS";
     if std::env::var_os(ROLE).is_none() {

@@ -36,9 +36,12 @@ mod loopback_sweep;
 mod nvrtc;
 #[cfg(feature = "testing")]
 mod peers;
-#[cfg(feature = "testing")]
+#[cfg(all(feature = "testing", not(windows)))]
 mod processes;
+#[cfg(not(windows))]
 mod protected;
+#[cfg(windows)]
+mod protected_on_windows;
 mod registered;
 #[cfg(feature = "testing")]
 mod retired;
@@ -48,3 +51,5 @@ mod surface;
 mod sycl_processes;
 mod texts;
 mod usm;
+#[cfg(windows)]
+mod without_sharing;

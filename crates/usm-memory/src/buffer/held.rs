@@ -47,6 +47,7 @@ pub(super) fn release(held: impl Held + 'static) {
 }
 
 /// Sets the function that wakes the sweeping thread. The first call counts.
+#[cfg(not(windows))]
 pub(crate) fn set_wake(wake: fn()) {
     _ = WAKE.set(wake);
 }

@@ -40,7 +40,9 @@ pub use self::block::Ownership;
 pub(crate) use self::block::{Block, Opened};
 pub(crate) use self::block_ref::BlockRef;
 pub use self::borrow::pointer_info;
-pub(crate) use self::held::{held_count, set_wake, sweep};
+#[cfg(not(windows))]
+pub(crate) use self::held::set_wake;
+pub(crate) use self::held::{held_count, sweep};
 use self::lease::check_context;
 pub(crate) use self::lease::hand_down;
 pub use self::lease::{Lease, ReturnedMemory};

@@ -5,7 +5,7 @@ use std::fmt;
 use usm_core::{Device, Queue, Runtime};
 
 use super::reference::{LEN_BYTES, Reference};
-use super::{SharedBuffer, client, server};
+use super::{SharedBuffer, system};
 use crate::{Result, UsmBuffer};
 
 /// Memory of this process that others open by the [bytes](Self::bytes) of the handle, any number of times. The handle keeps the memory,
@@ -42,7 +42,7 @@ impl Handle {
     /// # Errors
     /// Those of [`UsmBuffer::share`]; [`Error::Server`](crate::Error::Server) when the process cannot be asked.
     pub fn new(buffer: &UsmBuffer) -> Result<Self> {
-        Ok(Self { reference: server::offer(buffer)? })
+        Ok(Self { reference: system::offer(buffer)? })
     }
 
     /// The bytes.
@@ -54,7 +54,7 @@ impl Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        server::withdraw(&self.reference);
+        system::withdraw(&self.reference);
     }
 }
 
@@ -67,7 +67,7 @@ impl Drop for Handle {
 /// # Errors
 /// As [`Handle::new`].
 pub fn bytes_for_one(buffer: &UsmBuffer, may_end: bool) -> Result<[u8; LEN_BYTES]> {
-    Ok(server::offer_once(buffer, may_end)?.to_bytes())
+    Ok(system::offer_once(buffer, may_end)?.to_bytes())
 }
 
 /// The memory of a handle: in the process of the handle its own buffer, elsewhere a buffer of the same bytes, on `queue`, or on the default
@@ -89,11 +89,11 @@ pub fn open(bytes: &[u8], queue: Option<&Queue>) -> Result<UsmBuffer> {
 /// As [`open`], and those of `queue_of`.
 pub fn open_on(bytes: &[u8], queue_of: impl FnOnce(&Device) -> Result<Queue>) -> Result<UsmBuffer> {
     let reference = Reference::from_bytes(bytes)?;
-    if let Some(own) = server::own(&reference) {
+    if let Some(own) = system::own(&reference) {
         let buffer = own?;
         return buffer.on_queue(&queue_of(buffer.device())?);
     }
-    client::ask(&reference, |shared: &SharedBuffer| {
+    system::ask(&reference, |shared: &SharedBuffer| {
         let device = Runtime::global().device_at(&shared.location)?;
         UsmBuffer::open_shared(&queue_of(&device)?, shared)
     })
@@ -102,7 +102,7 @@ pub fn open_on(bytes: &[u8], queue_of: impl FnOnce(&Device) -> Result<Queue>) ->
 /// The number of handles of this process that keep memory.
 #[must_use]
 pub fn pending_handles() -> usize {
-    server::num_offers()
+    system::num_offers()
 }
 
 /// Makes a handle of this process stale by its bytes, from [`bytes_for_one`], and lets go of its memory. Returns whether it still kept
@@ -111,10 +111,10 @@ pub fn pending_handles() -> usize {
 /// # Errors
 /// [`Error::InvalidHandle`](crate::Error::InvalidHandle) for other bytes.
 pub fn withdraw(bytes: &[u8]) -> Result<bool> {
-    Ok(server::withdraw(&Reference::from_bytes(bytes)?))
+    Ok(system::withdraw(&Reference::from_bytes(bytes)?))
 }
 
 /// Makes all handles of this process stale that nobody keeps, and lets go of their memory. Returns their number.
 pub fn release_handles() -> usize {
-    server::withdraw_unkept()
+    system::withdraw_unkept()
 }

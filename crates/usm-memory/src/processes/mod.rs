@@ -18,20 +18,30 @@
 //! | `share.rs` | memory of a buffer for another process, and back; memory that is open once |
 //! | `handle.rs` | handles: bytes that stand for memory, as long as somebody keeps them |
 //! | `reference.rs` | what the bytes of a handle say |
-//! | `server.rs` | the thread that answers other processes |
-//! | `hand_over.rs` | memory that a process leaves to another one when it ends |
-//! | `client.rs` | the question to another process |
-//! | `message.rs` | what they say to each other, with the files |
+//! | `linux/` | the question to another process, and the answer |
+//! | `windows.rs` | the same functions, which refuse |
 
-mod client;
-mod hand_over;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 mod handle;
-mod message;
+#[cfg(not(windows))]
+mod linux;
 mod reference;
-mod server;
 mod share;
+#[cfg(windows)]
+mod windows;
 
-pub use self::hand_over::{hand_over, keep};
+#[cfg(not(windows))]
+use self::linux as system;
+#[cfg(windows)]
+use self::windows as system;
+
 pub use self::handle::{Handle, bytes_for_one, open, open_on, pending_handles, release_handles, withdraw};
 pub use self::reference::LEN_BYTES;
 pub use self::share::{SharedBuffer, held_for_others, opened};
+pub use self::system::{hand_over, keep};
+
+/// Memory on offer: who drops it holds no lock.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

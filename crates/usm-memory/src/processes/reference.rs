@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use super::message::{TOKEN_BYTES, Token};
 use crate::{Error, Result};
 
 /// What handles begin with.
@@ -11,6 +10,10 @@ const MAGIC: [u8; 8] = *b"usm-ipc\0";
 const VERSION: u16 = 2;
 /// Bytes of a handle.
 pub const LEN_BYTES: usize = 40;
+
+/// Bytes of a token: nobody guesses it.
+pub(super) const TOKEN_BYTES: usize = 16;
+pub(super) type Token = [u8; TOKEN_BYTES];
 
 /// Where the process of a handle answers, and which memory it means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,11 +25,6 @@ pub(super) struct Reference {
 }
 
 impl Reference {
-    /// Whether one process answers for both.
-    pub(super) fn is_of_process(&self, other: &Self) -> bool {
-        (self.process, self.nonce) == (other.process, other.nonce)
-    }
-
     pub(super) fn to_bytes(self) -> [u8; LEN_BYTES] {
         let mut bytes = [0; LEN_BYTES];
         bytes[..8].copy_from_slice(&MAGIC);

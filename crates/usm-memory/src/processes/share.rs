@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, Weak};
 use usm_core::fork::PerProcess;
 use usm_core::{DeviceLocation, Event, Queue, SharedMemory, UsmKind};
 
-use super::server::lock;
+use super::{lock, system};
 use crate::buffer::{self, Opened};
 use crate::{Error, Operand, Result, UsmBuffer, submit_async};
 
@@ -143,7 +143,7 @@ impl UsmBuffer {
     }
 }
 
-/// What says that memory is the same: the device and number of its first file, and what the runtime knows it by.
+/// What says that memory is the same: the [identity](system::identity) of its first file, and what the runtime knows it by.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Identity {
     file: Option<(u64, u64)>,
@@ -154,13 +154,7 @@ struct Identity {
 
 impl Identity {
     fn of(memory: &SharedMemory, is_writable: bool) -> Result<Self> {
-        let file = memory
-            .files
-            .first()
-            .map(|file| rustix::fs::fstat(file).map(|known| (known.st_dev, known.st_ino)));
-        let file = file
-            .transpose()
-            .map_err(|error| usm_core::Error::SharedMemory { call: "fstat", text: error.to_string() })?;
+        let file = memory.files.first().map(|file| system::identity(file)).transpose()?;
         Ok(Self { file, data: memory.data.clone(), kind: memory.kind, is_writable })
     }
 }

@@ -19,6 +19,7 @@ mod pinned;
 mod pool;
 mod pool_order;
 mod pool_threads;
+#[cfg(not(windows))]
 mod processes;
 mod released;
 mod rows;
@@ -29,3 +30,5 @@ mod surface;
 mod transfers;
 mod two_gpus;
 mod typed;
+#[cfg(windows)]
+mod without_sharing;

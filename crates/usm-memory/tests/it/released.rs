@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use crate::common;
 use usm_memory::usm_core::backend::host::HostBackend;
-use usm_memory::usm_core::testing::{Fault, FaultyBackend, Method, forks};
+#[cfg(not(windows))]
+use usm_memory::usm_core::testing::forks;
+use usm_memory::usm_core::testing::{Fault, FaultyBackend, Method};
 use usm_memory::usm_core::{Context, Queue, QueueProperties, Runtime, UsmKind};
 use usm_memory::{Completion, Copy2d, Error, UsmBuffer};
 
@@ -128,6 +130,7 @@ fn the_error_of_one_that_nobody_asks_comes_out_of_the_memory() {
     buffer.write_range(0..LEN).unwrap();
 }
 
+#[cfg(not(windows))]
 #[test]
 fn a_forked_child_may_use_the_memory_after_an_error() {
     let queue = common::host_queue();

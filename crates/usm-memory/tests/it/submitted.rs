@@ -7,7 +7,9 @@ use std::sync::{Arc, mpsc};
 
 use usm_memory::resource::{DirectResource, PoolOptions, PoolResource};
 use usm_memory::usm_core::backend::host::HostBackend;
-use usm_memory::usm_core::testing::{DelayedBackend, Method, RecordingBackend, forks};
+#[cfg(not(windows))]
+use usm_memory::usm_core::testing::forks;
+use usm_memory::usm_core::testing::{DelayedBackend, Method, RecordingBackend};
 use usm_memory::usm_core::{
     Context, Error as CoreError, Event, HostTask, Queue, QueueProperties, Result as CoreResult, Runtime,
     TaskMemory, UsmKind,
@@ -377,6 +379,7 @@ fn a_stranger_waits_for_a_slot_and_its_own_queue_does_not() {
     assert_eq!(pool.statistics().used_bytes, 0);
 }
 
+#[cfg(not(windows))]
 #[test]
 fn a_forked_child_gets_an_error_for_what_its_parent_had_under_way() {
     let queue = common::host_queue();
@@ -444,6 +447,7 @@ fn memory_at_the_address_of_gone_memory_has_no_error_of_it() {
     import().wait().unwrap();
 }
 
+#[cfg(not(windows))]
 #[test]
 fn a_forked_child_gets_an_error_for_operations_on_shared_memory() {
     let queue = common::host_queue();

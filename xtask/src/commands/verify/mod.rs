@@ -6,12 +6,14 @@
 //! | `campaigns.rs` | parts with many random cases, forks, drops and ends of processes |
 //! | `matrix.rs` | parts with the tests of the gate in other settings |
 //! | `sanitize.rs` | ThreadSanitizer and Miri |
+//! | `windows.rs` | the crates for Windows |
 //! | `record.rs` | the page `docs/verified.md` |
 
 mod campaigns;
 mod matrix;
 mod record;
 mod sanitize;
+mod windows;
 
 use std::path::PathBuf;
 
@@ -49,6 +51,8 @@ enum Part {
     Features,
     /// the wheel as published: its contents, and its tests with kernels as users get them
     Published,
+    /// the library crates for Windows: clippy, and their tests under Wine
+    Windows,
     /// all tests with `USM_STRICT_DEVICE=1`
     Strict,
     /// the wheel on each other Python that is found
@@ -83,6 +87,7 @@ impl Part {
             Self::Modules => matrix::modules(project, steps),
             Self::Features => matrix::features(project, steps),
             Self::Published => matrix::published(project, steps),
+            Self::Windows => windows::run(project, steps),
             Self::Strict => matrix::on_other_device(project, matrix::STRICT, steps),
             Self::Pythons => matrix::pythons(project, steps),
             Self::Peers => matrix::peers(project, steps),

@@ -10,7 +10,7 @@ use std::fmt;
 use libloading::Library;
 
 /// The driver's library, which the loader finds by this name where a driver is installed.
-pub const LIBRARY: &str = "libcuda.so.1";
+pub const LIBRARY: &str = if cfg!(windows) { "nvcuda.dll" } else { "libcuda.so.1" };
 
 /// `CUresult`.
 #[repr(transparent)]

@@ -9,7 +9,6 @@
 //! memory of the pool of a process that has ended.
 
 use std::collections::hash_map::Entry as HashEntry;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
@@ -17,7 +16,7 @@ use super::device::{CudaDevice, Current};
 use super::driver::{Address, Code, FILE_DESCRIPTOR, HandleData, LAZY_ENABLE_PEER_ACCESS, MemoryPool};
 use super::queue::CudaQueue;
 use super::shares::{Form, Imported, PoolName, Pools, Shares};
-use crate::backend::files;
+use crate::backend::files::{self, SharedFile};
 use crate::backend::leases::{BlockMapper, Exported};
 use crate::{Error, Result, SharedMemory, UsmKind};
 
@@ -27,14 +26,6 @@ struct CudaMapper<'a> {
     pools: &'a mut Pools,
     /// The devices that are to reach what is imported.
     peers: &'a [Arc<CudaDevice>],
-}
-
-/// A name that no other pool has.
-fn new_name() -> Result<PoolName> {
-    let mut bytes = PoolName::default();
-    // SAFETY: FL1: the length of the array, for which the kernel gives all bytes or none.
-    let got = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };
-    if usize::try_from(got) == Ok(bytes.len()) { Ok(bytes) } else { Err(files::error("getrandom")) }
 }
 
 fn not_shareable<T>(reason: &str) -> Result<T> {
@@ -184,7 +175,11 @@ impl BlockMapper for CudaMapper<'_> {
 
 impl Pools {
     /// What others find a block by, and the file for it.
-    fn export_block(&mut self, current: &Current<'_>, block: Address) -> Result<(Form, Vec<Arc<OwnedFd>>)> {
+    fn export_block(
+        &mut self,
+        current: &Current<'_>,
+        block: Address,
+    ) -> Result<(Form, Vec<Arc<SharedFile>>)> {
         let mut data = HandleData([0; 64]);
         if let Some(pool) = current.pool()
             && current.pool_of(block) == Some(pool)
@@ -207,7 +202,7 @@ impl Pools {
         }
     }
 
-    fn export(&mut self, current: &Current<'_>, pool: MemoryPool) -> Result<(PoolName, Arc<OwnedFd>)> {
+    fn export(&mut self, current: &Current<'_>, pool: MemoryPool) -> Result<(PoolName, Arc<SharedFile>)> {
         if let Some((name, file)) = &self.own {
             return Ok((*name, Arc::clone(file)));
         }
@@ -222,8 +217,8 @@ impl Pools {
             code => current.check("cuMemPoolExportToShareableHandle", code)?,
         }
         // SAFETY: DR1: the driver just opened the file for us.
-        let file = Arc::new(unsafe { OwnedFd::from_raw_fd(file) });
-        let name = new_name()?;
+        let (name, file) = unsafe { files::adopt_with_name(file) }?;
+        let file = Arc::new(file);
         self.own = Some((name, Arc::clone(&file)));
         Ok((name, file))
     }
@@ -231,7 +226,7 @@ impl Pools {
 
 impl CudaMapper<'_> {
     /// The pool of another process, with one more use.
-    fn import(&mut self, name: PoolName, file: &OwnedFd) -> Result<MemoryPool> {
+    fn import(&mut self, name: PoolName, file: &SharedFile) -> Result<MemoryPool> {
         let Self { current, .. } = *self;
         let pool = match self.pools.imported.entry(name) {
             HashEntry::Occupied(known) => {
@@ -241,8 +236,7 @@ impl CudaMapper<'_> {
             }
             HashEntry::Vacant(new) => {
                 let mut pool = MemoryPool::NULL;
-                let number =
-                    ptr::without_provenance_mut(usize::try_from(file.as_raw_fd()).unwrap_or_default());
+                let number = ptr::without_provenance_mut(files::number(file));
                 // SAFETY: DR1; the pointer is writable. The driver refuses what is no file of a pool.
                 let code = unsafe {
                     (current.cuMemPoolImportFromShareableHandle)(&raw mut pool, number, FILE_DESCRIPTOR, 0)

@@ -1,10 +1,10 @@
 //! What a GPU shares with other processes and has open of them: the tables of `processes.rs`.
 
 use std::collections::HashMap;
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use super::driver::{HandleData, MemoryPool};
+use crate::backend::files::SharedFile;
 use crate::backend::leases::Leases;
 
 /// What a device shares with other processes, and what it has open of them.
@@ -18,7 +18,7 @@ pub(super) struct Shares {
 #[derive(Debug, Default)]
 pub(super) struct Pools {
     /// The pool of this backend for other processes, from the first share on.
-    pub(super) own: Option<(PoolName, Arc<OwnedFd>)>,
+    pub(super) own: Option<(PoolName, Arc<SharedFile>)>,
     /// Invariant SM1: these pools are imported, and each is in use by `count` mapped blocks.
     pub(super) imported: HashMap<PoolName, Imported>,
 }

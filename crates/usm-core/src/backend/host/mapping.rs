@@ -2,7 +2,9 @@
 
 use std::io;
 use std::ops::Range;
-use std::ptr::{self, NonNull};
+use std::ptr::NonNull;
+
+use crate::os;
 
 /// Both halves start at a multiple of this, so that huge pages and large alignments fit.
 const BASE_ALIGN_BYTES: usize = 4 * 1024 * 1024;
@@ -17,7 +19,7 @@ pub(super) struct Mapping {
     reserved: NonNull<u8>,
     reserved_bytes: usize,
     /// Invariant M2: a multiple of `BASE_ALIGN_BYTES`, and `base .. base + 2 * half` lies within the mapping. The first half
-    /// stays `PROT_NONE` for ever.
+    /// stays inaccessible for ever.
     base: NonNull<u8>,
     half: usize,
     /// Invariant M3: the first `committed` bytes of the second half are readable and writable.
@@ -33,18 +35,16 @@ impl Mapping {
         let mut half = half_bytes.max(SMALLEST_HALF_BYTES);
         loop {
             let reserved_bytes = 2 * half + BASE_ALIGN_BYTES;
-            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-            // SAFETY: M1: a new anonymous mapping at an address of the kernel's choice affects no existing memory.
-            let start = unsafe { libc::mmap(ptr::null_mut(), reserved_bytes, libc::PROT_NONE, flags, -1, 0) };
-            if start == libc::MAP_FAILED {
-                if half == SMALLEST_HALF_BYTES {
-                    return Err(io::Error::last_os_error());
+            let start = match os::reserve(reserved_bytes) {
+                Ok(start) => start,
+                Err(error) if half == SMALLEST_HALF_BYTES => return Err(error),
+                Err(_) => {
+                    half /= 2;
+                    continue;
                 }
-                half /= 2;
-                continue;
-            }
-            let Some(reserved) = NonNull::new(start.cast::<u8>()) else {
-                return Err(io::Error::other("mmap gave address 0"));
+            };
+            let Some(reserved) = NonNull::new(start) else {
+                return Err(io::Error::other("the system reserved address 0"));
             };
             let skip = reserved.as_ptr().align_offset(BASE_ALIGN_BYTES);
             // SAFETY: M2: `skip` is below `BASE_ALIGN_BYTES`, which the mapping holds beyond the two halves.
@@ -84,31 +84,24 @@ impl Mapping {
         // SAFETY: within the second half (M2).
         let start = unsafe { self.base.add(self.half + self.committed) };
         // SAFETY: pages of our own mapping (M1) which nobody has a reference to: none could be accessed before.
-        let status = unsafe {
-            libc::mprotect(start.as_ptr().cast(), target - self.committed, libc::PROT_READ | libc::PROT_WRITE)
-        };
-        if status != 0 {
-            return Err(io::Error::last_os_error());
-        }
+        unsafe { os::commit(start.as_ptr(), target - self.committed) }?;
         self.committed = target;
         Ok(())
     }
 
-    /// Gives the pages of a free range back to the system; they read as zero afterwards.
+    /// Gives the pages of a free range back to the system; their content is lost.
     pub(super) fn discard(&self, address: usize, len_bytes: usize) {
-        self.advise(address, len_bytes, libc::MADV_DONTNEED);
+        if let Some(start) = self.backing(address, len_bytes) {
+            // SAFETY: M1, M3: private pages of our own mapping, in a range that no live block uses.
+            unsafe { os::discard(start.as_ptr(), len_bytes) };
+        }
     }
 
     /// Asks for huge pages behind a range.
     pub(super) fn prefer_huge_pages(&self, address: usize, len_bytes: usize) {
-        self.advise(address, len_bytes, libc::MADV_HUGEPAGE);
-    }
-
-    fn advise(&self, address: usize, len_bytes: usize, advice: libc::c_int) {
         if let Some(start) = self.backing(address, len_bytes) {
-            // SAFETY: M1: private pages of our own mapping, in a range that no live block uses. The advice may be refused: it is
-            // only a hint, or frees memory a little later.
-            unsafe { libc::madvise(start.as_ptr().cast(), len_bytes, advice) };
+            // SAFETY: M1: private pages of our own mapping.
+            unsafe { os::prefer_huge_pages(start.as_ptr(), len_bytes) };
         }
     }
 }
@@ -116,6 +109,6 @@ impl Mapping {
 impl Drop for Mapping {
     fn drop(&mut self) {
         // SAFETY: M1: our own mapping, unmapped once; its blocks keep the backend, and so this value, alive.
-        unsafe { libc::munmap(self.reserved.as_ptr().cast(), self.reserved_bytes) };
+        unsafe { os::release(self.reserved.as_ptr(), self.reserved_bytes) };
     }
 }

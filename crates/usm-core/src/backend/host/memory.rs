@@ -9,7 +9,7 @@ use super::device::SimulatedDevice;
 use super::job::JobMemory;
 use super::queue::HostQueue;
 use crate::backend::pages;
-use crate::{Error, PointerInfo, Result, UsmKind};
+use crate::{Error, PointerInfo, Result, UsmKind, os};
 
 /// Alignment when none is asked for: a cache line, which suits every element type and vector load.
 const DEFAULT_ALIGN_BYTES: usize = 64;
@@ -182,7 +182,7 @@ impl Memory {
         }
         match (block.storage, &mut self.arena) {
             // SAFETY: B1: from the C allocator, out of the table, and no job uses it any more.
-            (Storage::Heap, _) => unsafe { libc::free(ptr::with_exposed_provenance_mut(address)) },
+            (Storage::Heap, _) => unsafe { os::free_aligned(ptr::with_exposed_provenance_mut(address)) },
             (Storage::Arena(extent), Some(arena)) => arena.free(address, extent),
             (Storage::Arena(_), None) | (Storage::External(_), _) => {}
         }
@@ -297,14 +297,11 @@ fn allocate_heap(len_bytes: usize, align_bytes: usize) -> Option<NonNull<u8>> {
     // Large blocks start at a huge page, so that the system can use them from the first byte.
     let huge = len_bytes >= 2 * HUGE_PAGE_BYTES;
     let natural = if huge { HUGE_PAGE_BYTES } else { DEFAULT_ALIGN_BYTES };
-    let mut block = ptr::null_mut();
-    // SAFETY: LC3: writes an address into `block`; the alignment is a power of two of at least a word.
-    let status = unsafe { libc::posix_memalign(&raw mut block, natural.max(align_bytes), len_bytes) };
-    let block = NonNull::new(block.cast::<u8>()).filter(|_| status == 0)?;
+    let block = NonNull::new(os::allocate_aligned(len_bytes, natural.max(align_bytes)))?;
     if huge && !cfg!(miri) {
         let whole_pages = len_bytes & !(HUGE_PAGE_BYTES - 1);
         // SAFETY: LC3: whole pages of a block that is ours alone; a refused hint does no harm.
-        unsafe { libc::madvise(block.as_ptr().cast(), whole_pages, libc::MADV_HUGEPAGE) };
+        unsafe { os::prefer_huge_pages(block.as_ptr(), whole_pages) };
     }
     // USM has arbitrary content before it is written, but Rust and its optimizer hold fresh memory of an allocator for
     // uninitialised, which must not be read. Code that they cannot look into may have written it.

@@ -2,7 +2,7 @@
 //!
 //! Host and shared USM are ordinary memory. Device USM has public addresses in pages without any access right, and its bytes
 //! at another address that only queue operations know: a stray load or store of host code faults, as it would with a GPU. The
-//! process then dies of `SIGSEGV`, after a message on stderr with the address and the way out (`fault.rs`; `USM_FAULT_MESSAGE=0`
+//! process then dies of `SIGSEGV`, after a message on stderr with the address and the way out (`fault/`; `USM_FAULT_MESSAGE=0`
 //! switches it off). Handlers of the signal that others installed run as before.
 //!
 //! Queues are asynchronous. A submitted operation becomes a job (`job.rs`) in the graph of all that is not complete (`graph.rs`);
@@ -56,7 +56,7 @@ use super::{
     RawHandle, RawPlatform, RawQueue, SharedMemory, SharedRange, TaskMemory, pages,
 };
 use crate::fork::{ForkMutex, ForkMutexGuard};
-use crate::{Device, Error, Result, UsmKind};
+use crate::{Device, Error, Result, UsmKind, os};
 
 handle!(
     HostPlatform => RawPlatform,
@@ -204,12 +204,7 @@ pub(super) fn physical_bytes() -> u64 {
     if cfg!(miri) {
         return 1 << 32; // it does not know the question
     }
-    // SAFETY: a query without side effects (LC1).
-    let pages = unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) };
-    // SAFETY: a query without side effects (LC1).
-    let page_bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
-    let known = u64::try_from(pages).ok().zip(u64::try_from(page_bytes).ok());
-    known.and_then(|(pages, bytes)| pages.checked_mul(bytes)).filter(|&bytes| bytes > 0).unwrap_or(1 << 32)
+    os::physical_bytes().filter(|&bytes| bytes > 0).unwrap_or(1 << 32)
 }
 
 // SAFETY: handles are counted pointers (promise 1); `Memory` hands out disjoint blocks and answers for live ones only

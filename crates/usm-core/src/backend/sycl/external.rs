@@ -5,8 +5,7 @@
 //! have the same table, so the table of an object of our own identifies the type. Reads go through the operating system, which
 //! returns an error where a load would fault.
 
-use std::fs::File;
-use std::os::unix::fs::FileExt;
+use crate::os::OwnMemory;
 
 const WORD: usize = size_of::<usize>();
 /// Far above any count of live copies, and far below text or addresses that are read as a count.
@@ -15,13 +14,13 @@ const MAX_COUNT: u32 = 1 << 24;
 /// Reads this process's memory without ever faulting.
 #[derive(Debug)]
 pub(super) struct Probe {
-    memory: File,
+    memory: OwnMemory,
 }
 
 impl Probe {
     /// Opened at each use: a file kept over a `fork` would show the parent's memory.
     pub(super) fn open() -> Option<Self> {
-        File::open("/proc/self/mem").ok().map(|memory| Self { memory })
+        OwnMemory::open().map(|memory| Self { memory })
     }
 
     fn words<const N: usize>(&self, address: usize) -> Option<[usize; N]> {
@@ -32,7 +31,7 @@ impl Probe {
         for (i, word) in words.iter_mut().enumerate() {
             let mut bytes = [0; WORD];
             let at = address.checked_add(i * WORD)?;
-            self.memory.read_exact_at(&mut bytes, u64::try_from(at).ok()?).ok()?;
+            self.memory.read(at, &mut bytes).then_some(())?;
             *word = usize::from_ne_bytes(bytes);
         }
         Some(words)

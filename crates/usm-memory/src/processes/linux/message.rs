@@ -13,14 +13,10 @@ use rustix::net::{
 };
 use usm_core::{DeviceLocation, SharedMemory, UsmKind};
 
-use super::SharedBuffer;
+use crate::processes::SharedBuffer;
 
 /// How long one side waits for the other one to go on.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
-
-/// Bytes of a token: nobody guesses it.
-pub(super) const TOKEN_BYTES: usize = 16;
-pub(super) type Token = [u8; TOKEN_BYTES];
 
 /// Most files of one memory.
 const MAX_FILES: usize = 4;

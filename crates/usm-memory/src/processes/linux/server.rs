@@ -16,7 +16,7 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::process;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -27,9 +27,9 @@ use rustix::rand::{GetRandomFlags, getrandom};
 use usm_core::Event;
 use usm_core::fork::{self, ForkHooks, ForkMutex, PerProcess};
 
-use super::SharedBuffer;
-use super::message::{Answer, TOKEN_BYTES, Token};
-use super::reference::Reference;
+use super::message::Answer;
+use crate::processes::reference::{Reference, TOKEN_BYTES, Token};
+use crate::processes::{SharedBuffer, lock};
 use crate::{Error, Result, UsmBuffer, buffer};
 
 /// A connection that has not named its memory after this time is closed, and one that does not take its answer.
@@ -109,11 +109,6 @@ static ACCEPTED: ForkMutex<BTreeSet<RawFd>> = ForkMutex::new(BTreeSet::new());
 /// A child has a server of its own: the parent goes on to answer for its own.
 static SERVER: PerProcess<Mutex<Option<Arc<Server>>>> = PerProcess::new(Mutex::new(None));
 
-/// Memory on offer: who drops it holds no lock.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// The server of this process, if it has one.
 pub(super) fn known() -> Option<Arc<Server>> {
     lock(SERVER.get()).clone()
@@ -158,13 +153,13 @@ pub(super) fn is_of_this_user(stream: &UnixStream) -> io::Result<bool> {
 }
 
 /// Offers the memory of a buffer to other processes.
-pub(super) fn offer(buffer: &UsmBuffer) -> Result<Reference> {
+pub(in crate::processes) fn offer(buffer: &UsmBuffer) -> Result<Reference> {
     let (shared, after) = buffer.share_later()?;
     add(Offer { shared, buffer: Some(buffer.clone()), is_once: false, after })
 }
 
 /// Offers the memory of a buffer to one other process, which may ask after the end of this one if `may_end`.
-pub(super) fn offer_once(buffer: &UsmBuffer, may_end: bool) -> Result<Reference> {
+pub(in crate::processes) fn offer_once(buffer: &UsmBuffer, may_end: bool) -> Result<Reference> {
     let (shared, after) = buffer.share_later()?;
     if may_end && !shared.memory.is_kept_by_files {
         let reason = "it goes with this process, which may end before another one opens it; a copy works";
@@ -431,7 +426,7 @@ impl Server {
 }
 
 /// The buffer of a handle of this process; `None` for those of others.
-pub(super) fn own(reference: &Reference) -> Option<Result<UsmBuffer>> {
+pub(in crate::processes) fn own(reference: &Reference) -> Option<Result<UsmBuffer>> {
     let server =
         known().filter(|server| reference.process == process::id() && reference.nonce == server.nonce)?;
     let mut offers = lock(&server.offers);
@@ -447,18 +442,18 @@ pub(super) fn own(reference: &Reference) -> Option<Result<UsmBuffer>> {
 }
 
 /// Ends an offer. Whether there was one.
-pub(super) fn withdraw(reference: &Reference) -> bool {
+pub(in crate::processes) fn withdraw(reference: &Reference) -> bool {
     let Some(server) = known().filter(|server| server.nonce == reference.nonce) else { return false };
     let gone = lock(&server.offers).remove(&reference.token);
     gone.is_some()
 }
 
-pub(super) fn num_offers() -> usize {
+pub(in crate::processes) fn num_offers() -> usize {
     known().map_or(0, |server| lock(&server.offers).len())
 }
 
 /// Ends the offers that nobody keeps.
-pub(super) fn withdraw_unkept() -> usize {
+pub(in crate::processes) fn withdraw_unkept() -> usize {
     let Some(server) = known() else { return 0 };
     let gone: Vec<_> = lock(&server.offers).extract_if(|_, offer| offer.is_once).collect();
     gone.len()

@@ -4,7 +4,7 @@
 //! process behind the pages of a block of this one. [`unshare`] makes the pages anonymous again.
 //!
 //! The kernel counts who has the pages of a file, and frees them after the last process, however that ends. [`map`] also
-//! [holds](super::files::hold) the file, so that [`is_held_elsewhere`] finds it in use. The files are sealed, so that nobody makes them
+//! [holds](crate::backend::files::hold) the file, so that [`is_held_elsewhere`] finds it in use. The files are sealed, so that nobody makes them
 //! shorter under the mapping of another.
 //!
 //! A forked child has copies of shared pages up to [`MOST_PRIVATE_BYTES`], as it has of all other memory, and its parent waits for
@@ -23,14 +23,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::files::{check_len, create, error, hold, is_held};
-use super::{SharedRange, not_ours};
+use super::{FEWEST_BYTES, page_bytes};
+use crate::backend::SharedRange;
+use crate::backend::files::{check_len, create, error, hold, is_held};
 use crate::bulk::copy_bytes;
 use crate::fork::{self, ForkHooks, ForkMutex, PerProcess};
-use crate::{Error, Result, SharedMemory};
+use crate::{Error, Result};
 
-/// Blocks of at least so many bytes begin and end at pages on backends that share pages.
-pub(crate) const FEWEST_BYTES: usize = 8192;
 /// A forked child has copies of shared blocks up to this length.
 const MOST_PRIVATE_BYTES: usize = 2 << 20;
 /// The longest wait of a parent for these copies.
@@ -67,39 +66,6 @@ fn insert(start: *mut u8, pages: SharedPages, change: impl FnOnce() -> Result<()
     NUM_SHARED.fetch_add(1, Ordering::Relaxed);
     shared.insert(start.addr(), pages);
     Ok(())
-}
-
-/// Bytes of a page.
-pub(crate) fn page_bytes() -> usize {
-    static KNOWN: AtomicUsize = AtomicUsize::new(0);
-    match KNOWN.load(Ordering::Relaxed) {
-        0 => {
-            // SAFETY: LC1.
-            let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
-            let bytes = usize::try_from(bytes).unwrap_or(FEWEST_BYTES / 2);
-            KNOWN.store(bytes, Ordering::Relaxed);
-            bytes
-        }
-        known => known,
-    }
-}
-
-/// The length and alignment of a block that is asked for with these, so that no other block is in its pages, as far as it is long enough.
-pub(crate) fn in_pages(len_bytes: usize, align_bytes: usize) -> (usize, usize) {
-    if len_bytes < FEWEST_BYTES || cfg!(miri) {
-        return (len_bytes, align_bytes);
-    }
-    let whole = len_bytes.checked_next_multiple_of(page_bytes());
-    whole.map_or((len_bytes, align_bytes), |whole| (whole, align_bytes.max(page_bytes())))
-}
-
-/// Bytes of the pages of memory that is shared.
-pub(super) fn len_of(range: SharedRange, len_bytes: usize) -> Result<usize> {
-    match range {
-        SharedRange::Block | SharedRange::NewBlock => Ok(in_pages(len_bytes, 0).0),
-        SharedRange::Part => Ok(len_bytes),
-        SharedRange::External => Err(not_ours()),
-    }
 }
 
 /// Puts a file behind pages, unless there is one, and returns it.
@@ -188,14 +154,6 @@ pub(crate) unsafe fn map(start: *mut u8, len_bytes: usize, file: &OwnedFd, can_w
             }
         },
     )
-}
-
-/// The file that is behind memory of another process, which has pages.
-pub(crate) fn file_of(memory: &SharedMemory) -> Result<&OwnedFd> {
-    match &memory.files[..] {
-        [file] if memory.data.is_empty() => Ok(file),
-        _ => Err(Error::NotShareable { reason: "it is not memory of a host or of a CPU".to_owned() }),
-    }
 }
 
 /// Makes pages anonymous again. Other processes keep the file that was behind them. Nothing happens to pages without a file. False where

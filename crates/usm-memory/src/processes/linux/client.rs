@@ -11,10 +11,10 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
 use usm_core::fork::PerProcess;
 
-use super::SharedBuffer;
 use super::message::{Answer, PATIENCE};
-use super::reference::Reference;
-use super::server::{address, is_of_this_user, lock};
+use super::server::{address, is_of_this_user};
+use crate::processes::reference::Reference;
+use crate::processes::{SharedBuffer, lock};
 use crate::tracker::waits;
 use crate::{Error, Result};
 
@@ -31,7 +31,10 @@ const MOST_KEPT: usize = 16;
 static KEPT: PerProcess<Mutex<Vec<(Reference, UnixStream)>>> = PerProcess::new(Mutex::new(Vec::new()));
 
 /// Asks the process of a handle for its memory, and opens it before that process may let it go.
-pub(super) fn ask<T>(reference: &Reference, open: impl FnOnce(&SharedBuffer) -> Result<T>) -> Result<T> {
+pub(in crate::processes) fn ask<T>(
+    reference: &Reference,
+    open: impl FnOnce(&SharedBuffer) -> Result<T>,
+) -> Result<T> {
     let stale = |reason: String| Error::StaleHandle { process: reference.process, reason };
     let mut asked = request(reference)?;
     for _ in 0..RETRIES {
@@ -41,7 +44,7 @@ pub(super) fn ask<T>(reference: &Reference, open: impl FnOnce(&SharedBuffer) -> 
         }) {
             break;
         }
-        lock(KEPT.get()).retain(|(known, _)| !known.is_of_process(reference));
+        lock(KEPT.get()).retain(|(known, _)| !is_of_process(known, reference));
         asked = request(reference)?;
     }
     let (stream, answer) = asked.map_err(|(error, _)| {
@@ -79,8 +82,13 @@ fn keep(reference: &Reference, stream: UnixStream) {
 /// A connection to the process of a handle that was kept.
 fn kept(reference: &Reference) -> Option<UnixStream> {
     let mut kept = lock(KEPT.get());
-    let known = kept.iter().rposition(|(known, _)| known.is_of_process(reference))?;
+    let known = kept.iter().rposition(|(known, _)| is_of_process(known, reference))?;
     Some(kept.remove(known).1)
+}
+
+/// Whether one process answers for both.
+fn is_of_process(first: &Reference, other: &Reference) -> bool {
+    (first.process, first.nonce) == (other.process, other.nonce)
 }
 
 fn new_connection(reference: &Reference) -> io::Result<UnixStream> {

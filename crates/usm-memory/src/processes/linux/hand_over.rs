@@ -11,9 +11,11 @@ use std::os::unix::net::UnixListener;
 
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-use super::message::{Answer, Reader, TOKEN_BYTES, Token, Writer};
-use super::server::{Offer, Server, known, lock, refused};
+use super::message::{Answer, Reader, Writer};
+use super::server::{Offer, Server, known, refused};
 use crate::Result;
+use crate::processes::lock;
+use crate::processes::reference::{TOKEN_BYTES, Token};
 
 /// The descriptors by which [`keep`] in another process goes on for this one when it ends. The other process inherits all of them under their
 /// numbers. The first one is of the socket at which others ask, the second one of a file that says what the others are. `None`

@@ -14,18 +14,21 @@ use std::time::{Duration, Instant};
 
 use crate::{Error, Result};
 
+/// A file that crosses to other processes.
+pub type SharedFile = OwnedFd;
+
 /// The longest wait for the lock of a file, which others hold for a moment only.
 const LONGEST_LOCK: Duration = Duration::from_secs(1);
 /// What keeps a file as long as it is: nobody makes it shorter or longer, nor removes these seals.
 const SEALS: c_int = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
 
 /// The error of a call of the system.
-pub(super) fn error(call: &'static str) -> Error {
+pub(crate) fn error(call: &'static str) -> Error {
     Error::SharedMemory { call, text: io::Error::last_os_error().to_string() }
 }
 
 /// Calls a function of the system again where a signal interrupted it.
-pub(super) fn retry(call: &'static str, mut function: impl FnMut() -> c_int) -> Result<c_int> {
+fn retry(call: &'static str, mut function: impl FnMut() -> c_int) -> Result<c_int> {
     loop {
         match function() {
             -1 if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => {}
@@ -36,7 +39,7 @@ pub(super) fn retry(call: &'static str, mut function: impl FnMut() -> c_int) -> 
 }
 
 /// A file in memory, which keeps its length.
-pub(super) fn create(len_bytes: usize) -> Result<OwnedFd> {
+pub(crate) fn create(len_bytes: usize) -> Result<OwnedFd> {
     let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
     // SAFETY: FL1: a name with a final 0.
     let file = retry("memfd_create", || unsafe { libc::memfd_create(c"usm".as_ptr(), flags) })?;
@@ -54,7 +57,7 @@ pub(super) fn create(len_bytes: usize) -> Result<OwnedFd> {
 }
 
 /// A file of another process, opened anew and locked: its process sees that somebody has it, until the file is closed and unmapped.
-pub(super) fn hold(file: &OwnedFd, can_write: bool) -> Result<OwnedFd> {
+pub(crate) fn hold(file: &OwnedFd, can_write: bool) -> Result<OwnedFd> {
     let own = open_anew(file, can_write)?;
     share_lock(own.as_raw_fd())?;
     Ok(own)
@@ -98,7 +101,7 @@ fn lock(file: RawFd, operation: c_int) -> Result<bool> {
 }
 
 /// Checks that a file has so many bytes, and keeps them.
-pub(super) fn check_len(file: &OwnedFd, len_bytes: usize) -> Result<()> {
+pub(crate) fn check_len(file: &OwnedFd, len_bytes: usize) -> Result<()> {
     let invalid = |text: String| Err(Error::SharedMemory { call: "fstat", text });
     // SAFETY: LC1.
     let seals = retry("fcntl", || unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GET_SEALS) })?;
@@ -117,8 +120,28 @@ pub(super) fn check_len(file: &OwnedFd, len_bytes: usize) -> Result<()> {
 }
 
 /// Whether somebody [holds](hold) a file of this process.
-pub(super) fn is_held(file: &OwnedFd) -> bool {
+pub(crate) fn is_held(file: &OwnedFd) -> bool {
     // A failure says nothing, so that the memory stays.
     let file = file.as_raw_fd();
     !(matches!(lock(file, libc::LOCK_EX), Ok(true)) && lock(file, libc::LOCK_UN).is_ok())
+}
+
+/// A file that another library opened, and random bytes that no other file has as its name.
+///
+/// # Safety
+/// 1. The file is open, and nobody else has it.
+#[cfg(feature = "cuda")]
+pub(crate) unsafe fn adopt_with_name<const N: usize>(file: c_int) -> Result<([u8; N], OwnedFd)> {
+    // SAFETY: FL1, by promise 1.
+    let file = unsafe { OwnedFd::from_raw_fd(file) };
+    let mut bytes = [0; N];
+    // SAFETY: FL1: the length of the array, for which the kernel gives all bytes or none.
+    let got = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };
+    if usize::try_from(got) == Ok(bytes.len()) { Ok((bytes, file)) } else { Err(error("getrandom")) }
+}
+
+/// The number by which other libraries know a file.
+#[cfg(feature = "cuda")]
+pub(crate) fn number(file: &OwnedFd) -> usize {
+    usize::try_from(file.as_raw_fd()).unwrap_or_default()
 }

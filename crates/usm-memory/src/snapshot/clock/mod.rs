@@ -1,7 +1,21 @@
 //! The time since the first allocation, cheap enough to be asked for at each.
+//!
+//! | file | job |
+//! |---|---|
+//! | `linux.rs` | the two clocks of Linux |
+//! | `windows.rs` | the clock of the standard library |
 
-use std::mem::MaybeUninit;
 use std::time::Duration;
+
+#[cfg(not(windows))]
+mod linux;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(not(windows))]
+use linux as system;
+#[cfg(windows)]
+use windows as system;
 
 /// A point in time; only differences mean something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,32 +65,13 @@ impl Timestamp {
 
 impl Moment {
     /// Now, to a few milliseconds: the exact clock takes 36 ns, much of an allocation from a pool.
-    #[cfg(target_os = "linux")]
     pub(crate) fn now_coarse() -> Self {
-        Self::of(libc::CLOCK_MONOTONIC_COARSE)
-    }
-
-    /// Now, as exactly as the system tells.
-    #[cfg(not(target_os = "linux"))]
-    pub(crate) fn now_coarse() -> Self {
-        Self::now()
+        Self { nanoseconds: system::coarse() }
     }
 
     /// Now, as exactly as the system tells.
     pub(crate) fn now() -> Self {
-        Self::of(libc::CLOCK_MONOTONIC)
-    }
-
-    fn of(clock: libc::clockid_t) -> Self {
-        // Invariant CK1: `time` is a place for two integers, which are zero or what the call wrote.
-        let mut time = MaybeUninit::<libc::timespec>::zeroed();
-        // SAFETY: CK1: the call writes there.
-        unsafe { libc::clock_gettime(clock, time.as_mut_ptr()) };
-        // SAFETY: CK1: any integers are a time.
-        let time = unsafe { time.assume_init() };
-        // Neither is ever negative.
-        let [seconds, nanoseconds] = [time.tv_sec, time.tv_nsec].map(i64::cast_unsigned);
-        Self { nanoseconds: seconds.wrapping_mul(1_000_000_000).wrapping_add(nanoseconds) }
+        Self { nanoseconds: system::exact() }
     }
 
     /// The time from an earlier moment to this one; none when that one was later.

@@ -1,0 +1,11 @@
+//! The operating system: a module for each, with the same functions.
+
+#[cfg(not(windows))]
+mod linux;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(not(windows))]
+pub(crate) use linux::{FILE_BYTES, MemoryFile, unmap};
+#[cfg(windows)]
+pub(crate) use windows::{FILE_BYTES, MemoryFile, unmap};
