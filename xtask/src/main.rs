@@ -1,6 +1,7 @@
 //! The maintainer's commands: `cargo xtask demo`, `test`, `ci` and the others; each is one function in `commands`.
 
 mod commands;
+mod emulation;
 mod project;
 mod python;
 mod report;
@@ -63,8 +64,8 @@ enum Command {
         #[arg(long, value_name = "PATH", value_parser = absolute)]
         interface: Option<PathBuf>,
     },
-    /// Build the wheel and check its contents
-    Dist,
+    /// Build the wheels and the source distribution, and check their contents
+    Dist(commands::dist::Options),
     /// Build the documentation, warnings are errors
     Docs,
     /// Compare with peers and limits; writes target/bench/report.html, report.json and summary.md
@@ -97,7 +98,7 @@ fn run(cli: Cli) -> Result<()> {
         Command::Ci => commands::ci::run(project),
         Command::Doctor { interface: Some(path) } => commands::doctor::compare_interface(project, &path),
         Command::Doctor { interface: None } => commands::doctor::run(project),
-        Command::Dist => commands::dist::run(project),
+        Command::Dist(options) => commands::dist::run(project, &options),
         Command::Docs => commands::docs::run(project),
         Command::Bench(options) => commands::bench::run(project, &options),
         Command::Kernels => commands::kernels::run(project),

@@ -8,8 +8,6 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// Bytes of a page.
-const PAGE_BYTES: usize = 4096;
 /// Bytes of the file, most of which nobody ever touches.
 const FILE_BYTES: usize = 4 << 30;
 /// What tells handles from other bytes.
@@ -95,7 +93,7 @@ impl HandleData {
         let (start, size_bytes, at) = (start?, size_bytes?, at?);
         let is_range = start.checked_add(size_bytes).is_some_and(|end| end <= FILE_BYTES) && at < size_bytes;
         let process = u32::try_from(process).ok()?;
-        (is_range && start >= PAGE_BYTES).then_some(Self { process, file, start, size_bytes, at, number })
+        (is_range && start >= page_bytes()).then_some(Self { process, file, start, size_bytes, at, number })
     }
 }
 
@@ -119,7 +117,7 @@ impl OpenedRange {
         if file.metadata().ok()?.len() != FILE_BYTES as u64 {
             return None;
         }
-        let first = handle.start / PAGE_BYTES * PAGE_BYTES - PAGE_BYTES;
+        let first = page_in_front(handle.start);
         let len_bytes = handle.start + handle.size_bytes - first;
         let mapping = Mapping::new(&file.into(), first, len_bytes).ok()?;
         let start = mapping.start + (handle.start - first);
@@ -156,10 +154,11 @@ impl Arena {
         alignment_bytes: usize,
         lead_bytes: usize,
     ) -> Option<(usize, ArenaRange)> {
-        let alignment_bytes = alignment_bytes.max(PAGE_BYTES);
+        let page_bytes = page_bytes();
+        let alignment_bytes = alignment_bytes.max(page_bytes);
         let fitting = |(&start, &free_bytes): (&usize, &usize)| {
-            let block = (start + PAGE_BYTES).checked_next_multiple_of(alignment_bytes)? + lead_bytes;
-            let end = block.checked_add(size_bytes)?.checked_next_multiple_of(PAGE_BYTES)?;
+            let block = (start + page_bytes).checked_next_multiple_of(alignment_bytes)? + lead_bytes;
+            let end = block.checked_add(size_bytes)?.checked_next_multiple_of(page_bytes)?;
             (end <= start + free_bytes).then_some((start, free_bytes, block, end))
         };
         let (start, free_bytes, block, end) = self.free.iter().find_map(fitting)?;
@@ -200,9 +199,22 @@ impl Arena {
     }
 }
 
+/// Bytes of a page of the system: a file is mapped from multiples of it.
+fn page_bytes() -> usize {
+    // SAFETY: it reads a constant of the system.
+    let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    usize::try_from(bytes).unwrap_or(4096)
+}
+
+/// The page in front of the one where a block begins, by its offset in the file or by its address.
+fn page_in_front(block: usize) -> usize {
+    let page_bytes = page_bytes();
+    block / page_bytes * page_bytes - page_bytes
+}
+
 /// Writes the number of a range, in the page in front of the one where its block begins.
 fn set_number(block: usize, number: u64) {
-    let page = block / PAGE_BYTES * PAGE_BYTES - PAGE_BYTES;
+    let page = page_in_front(block);
     // SAFETY: a page of the mapping of the arena, which belongs to the range.
     unsafe { std::ptr::with_exposed_provenance_mut::<u64>(page).write_volatile(number) };
 }

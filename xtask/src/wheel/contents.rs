@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
+use super::Platform;
 use crate::project::{Project, quietly};
 
 /// The most that a wheel may weigh, in bytes.
@@ -14,18 +15,19 @@ const MAX_WHEEL_BYTES: u64 = 3_200_000;
 const MODULE: &str = "usm/_usm.abi3.so";
 const MODULE_BYTES: u64 = 9 << 20;
 
-/// Files that users rely on: the module, the types, the licences (matched by the end of the path).
-const REQUIRED: [&str; 6] = [
+/// Files that users rely on: the module, the types, the licences, the list of crates (matched by the end of the path).
+const REQUIRED: [&str; 7] = [
     "usm/__init__.py",
     MODULE,
     "usm/_usm.pyi",
     "usm/py.typed",
     ".dist-info/licenses/LICENSE-APACHE",
     ".dist-info/licenses/LICENSE-MIT",
+    ".dist-info/sboms/usm.cyclonedx.json",
 ];
 
-/// Parts of paths that do not belong into a wheel: libraries of others, and compiled Python.
-const FORBIDDEN: [&str; 2] = [".libs/", "__pycache__"];
+/// Parts of paths that do not belong into a wheel: libraries of others, compiled Python, and the list of crates that maturin makes.
+const FORBIDDEN: [&str; 3] = [".libs/", "__pycache__", "sboms/usm-python"];
 
 /// Prints the size and path of each file in a wheel, an empty line, and then its metadata.
 const LIST: &str = "\
@@ -81,8 +83,11 @@ impl Contents {
         let mut problems = Vec::new();
         let mut forbid = |is_wrong, problem| problems.extend(Some(problem).filter(|_| is_wrong));
         // One file has to serve every CPython from 3.11 on. Registries refuse a bare `linux_…` platform, since it names no C library.
-        let is_named = self.name.starts_with("usm-") && self.name.contains("-cp311-abi3-manylinux");
-        forbid(!is_named, format!("`{}` is not named usm-VERSION-cp311-abi3-manylinux….whl", self.name));
+        let is_named = self.name.starts_with("usm-")
+            && self.name.contains("-cp311-abi3-")
+            && Platform::of_wheel(&self.name).is_some();
+        let tags = Platform::ALL.map(Platform::tag).join(" or ");
+        forbid(!is_named, format!("`{}` is not named usm-VERSION-cp311-abi3-{tags}.whl", self.name));
         let bytes = self.wheel_bytes;
         forbid(
             bytes > MAX_WHEEL_BYTES,
@@ -118,6 +123,7 @@ mod tests {
 0 usm/py.typed
 9 usm-0.1.0.dist-info/licenses/LICENSE-APACHE
 9 usm-0.1.0.dist-info/licenses/LICENSE-MIT
+9 usm-0.1.0.dist-info/sboms/usm.cyclonedx.json
 
 Name: usm
 Requires-Dist: numpy ; extra == 'numpy'
@@ -159,6 +165,7 @@ Requires-Dist: in the readme, which is not the header
             ("usm-0.1.0-cp311-cp311-manylinux_2_28_x86_64.whl", 9, ("", ""), "cp311-cp311"),
             ("usm-0.1.0-cp312-abi3-manylinux_2_28_x86_64.whl", 9, ("", ""), "cp312-abi3"),
             ("usm-0.1.0-cp311-abi3-linux_x86_64.whl", 9, ("", ""), "linux_x86_64"),
+            ("usm-0.1.0-cp311-abi3-manylinux_2_34_x86_64.whl", 9, ("", ""), "2_34"),
             ("other-0.1.0-cp311-abi3-manylinux_2_28_x86_64.whl", 9, ("", ""), "other"),
             ("usm-0.1.0.tar.gz", 9, ("", ""), "tar.gz"),
         ] {

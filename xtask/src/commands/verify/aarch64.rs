@@ -1,0 +1,61 @@
+//! Tests on the host backend of aarch64: of the crates, and of the wheel with Debian's Python.
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use crate::commands::test::python::{self, hide_sycl};
+use crate::emulation::Emulation;
+use crate::project::{Project, openly_for_long, quietly};
+use crate::python::{MAKE, NUMPY, PYTEST, Venv, ZIG, ZIGBUILD};
+use crate::report::Steps;
+use crate::wheel::{self, Platform};
+
+/// The crates and features under test. Emulated programs are slow: their tests are optimized and have few random cases.
+const TESTS: &str = "test --locked --no-fail-fast --config profile.dev.opt-level=1 --lib --tests \
+     -p usm-core -p usm-memory -p usm-array --features usm-core/testing,usm-array/ndarray,usm-array/svg";
+const CASES: (&str, &str) = ("PROPTEST_CASES", "16");
+
+/// Limits of a test and of a test program, in seconds.
+const LIMITS: [(&str, &str); 2] = [("USM_TEST_LIMIT_S", "7200"), ("RUST_TEST_THREADS", "1")];
+
+/// Tests that the emulation cannot run.
+const NOT_EMULATED: [&str; 0] = [];
+
+/// Files of the tests of the wheel.
+const WHEEL_TESTS: [&str; 1] = ["test_import.py"];
+
+/// Runs the tests.
+pub(super) fn run(project: &Project, steps: &mut Steps) -> Result<()> {
+    let platform = Platform::Aarch64;
+    let emulation = steps.step("Debian's Python for aarch64, and QEMU", || Emulation::prepare(project))?;
+    steps.step("Rust tests", || {
+        platform.require_std(project)?;
+        let tools = Venv::with(project, "venv-tools", &[MAKE, ZIG, ZIGBUILD])?;
+        let tests = emulation.command(tools.dir.join("bin/cargo-zigbuild")).args(TESTS.split_whitespace());
+        let tests = tests.args(["--target", &format!("{}.2.28", platform.target()), "--"]);
+        let tests = tests.args(NOT_EMULATED.iter().flat_map(|name| ["--skip", name]));
+        openly_for_long(tests.env("PATH", wheel::path_with_zig(&tools)?).envs(LIMITS).envs([CASES]))
+    })?;
+    let wheel = steps.step("wheel", || wheel::build_quick_for(project, platform))?;
+    steps.step("pytest without SYCL", || wheel_tests(project, &emulation, &wheel))
+}
+
+fn wheel_tests(project: &Project, emulation: &Emulation<'_>, wheel: &Path) -> Result<()> {
+    let venv = project.target.join("aarch64/venv");
+    let python = venv.join("bin/python");
+    if !project.shell.path_exists(&python) {
+        quietly(emulation.command(emulation.python()).args(["-I", "-m", "venv"]).arg(&venv))?;
+    }
+    let pip = || {
+        let pip = ["-I", "-m", "pip", "--disable-pip-version-check", "install", "--no-input"];
+        emulation.command(&python).args(pip).arg("--no-compile")
+    };
+    quietly(pip().args(["--only-binary=:all:"]).args([PYTEST, NUMPY].concat()))?;
+    quietly(pip().args(["--force-reinstall", "--no-deps", "--no-index"]).arg(wheel))?;
+    let tests = emulation.command(&python).args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]);
+    let tests = tests.args(["--dist", "worksteal", "-n", "2", "-o", "faulthandler_timeout=1200"]);
+    let tests = tests.args(WHEEL_TESTS.map(|file| project.root.join(python::WHEEL_TESTS).join(file)));
+    let tests = tests.env("OPENBLAS_NUM_THREADS", "1").env("PYTHONSAFEPATH", "1").env(python::CUDA, "0");
+    python::run(project, openly_for_long, hide_sycl(tests))
+}
