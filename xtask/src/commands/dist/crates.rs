@@ -6,8 +6,7 @@ use super::versions;
 use crate::project::{Project, openly, quietly};
 
 /// The crates that are published, in the order in which a registry takes them.
-pub(super) const PUBLISHED: [&str; 6] =
-    ["usm-derive", "sycl-sys", "usm-core", "usm-memory", "usm-array", "usm-python"];
+const PUBLISHED: [&str; 6] = ["usm-derive", "sycl-sys", "usm-core", "usm-memory", "usm-array", "usm-python"];
 
 /// What each package must have beside its sources.
 const REQUIRED: [&str; 4] = ["Cargo.toml", "README.md", "LICENSE-APACHE", "LICENSE-MIT"];

@@ -44,7 +44,7 @@ with zipfile.ZipFile(sys.argv[1]) as wheel:
 errors = JsonStrictValidator(SchemaVersion.V1_6).validate_str(text)
 assert errors is None, errors
 names = [component['name'] for component in json.loads(text)['components']]
-assert {'usm-core', 'pyo3', 'libc', 'std'} <= set(names), names
+assert {'usm-core', 'libc', 'std'} <= set(names), names
 assert len(names) == len(set(names)), names
 print(len(names))
 ";

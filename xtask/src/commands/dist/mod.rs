@@ -6,11 +6,9 @@
 //! | `fresh.rs` | each of them installed into a fresh environment, and used there |
 //! | `crates.rs` | the packages of the crates, and a program that depends on them |
 //! | `versions.rs` | the version, the changelog and the tags |
-//! | `interface.rs` | the public interface of the crates beside its baseline |
 
 mod crates;
 mod fresh;
-mod interface;
 mod versions;
 
 use std::path::PathBuf;
@@ -25,28 +23,22 @@ use crate::wheel::{self, Contents, Platform};
 /// What the command line asks for.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Install each artefact into a fresh environment and use it there; package the crates; compare versions and public interfaces
-    #[arg(long, conflicts_with = "interface")]
-    check: bool,
-    /// Build nothing; write the public interface of the crates, the baseline of --check, to docs/interface/
+    /// Install each artefact into a fresh environment and use it there; package the crates; compare versions
     #[arg(long)]
-    interface: bool,
+    check: bool,
 }
 
 /// Runs the command.
 pub(crate) fn run(project: &Project, options: &Options) -> Result<()> {
-    Steps::report(|steps| match options {
-        Options { interface: true, .. } => interface::write(project, steps),
-        Options { check: true, .. } => checked(project, steps),
-        _ => build(project, steps).map(drop),
-    })
+    Steps::report(
+        |steps| if options.check { checked(project, steps) } else { build(project, steps).map(drop) },
+    )
 }
 
 /// Builds everything, and checks it as its users would find it.
 pub(super) fn checked(project: &Project, steps: &mut Steps) -> Result<()> {
     steps.step("version, changelog and tags", || versions::check(project))?;
     steps.step("packages of the crates", || crates::check(project))?;
-    interface::compare(project, steps)?;
     let (wheels, sdist) = build(project, steps)?;
     fresh::check(project, &wheels, &sdist, steps)
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use crate::commands::test::python::{self, hide_sycl};
 use crate::emulation::Emulation;
@@ -24,6 +24,13 @@ const NOT_EMULATED: [&str; 0] = [];
 
 /// Files of the tests of the wheel.
 const WHEEL_TESTS: [&str; 1] = ["test_import.py"];
+
+/// Where packages of the emulated Python are, and its series.
+const PLACE: &str =
+    "import sys, sysconfig; print(sysconfig.get_path('purelib') + '|%d.%d' % sys.version_info[:2])";
+
+/// The platforms whose wheels it takes.
+const GLIBCS: [&str; 3] = ["manylinux_2_28_aarch64", "manylinux_2_27_aarch64", "manylinux2014_aarch64"];
 
 /// Runs the tests.
 pub(super) fn run(project: &Project, steps: &mut Steps) -> Result<()> {
@@ -47,12 +54,17 @@ fn wheel_tests(project: &Project, emulation: &Emulation<'_>, wheel: &Path) -> Re
     if !project.shell.path_exists(&python) {
         quietly(emulation.command(emulation.python()).args(["-I", "-m", "venv"]).arg(&venv))?;
     }
-    let pip = || {
-        let pip = ["-I", "-m", "pip", "--disable-pip-version-check", "install", "--no-input"];
-        emulation.command(&python).args(pip).arg("--no-compile")
-    };
-    quietly(pip().args(["--only-binary=:all:"]).args([PYTEST, NUMPY].concat()))?;
-    quietly(pip().args(["--force-reinstall", "--no-deps", "--no-index"]).arg(wheel))?;
+    let told = quietly(emulation.command(&python).args(["-I", "-c", PLACE]))?;
+    let (packages, version) = told.trim().split_once('|').context("the emulated Python gives no answer")?;
+    // A network connection of an emulated program breaks, so the pip of this machine gets what the tests need.
+    let tools = Venv::with(project, "venv-tools", &[MAKE])?;
+    let pip = tools.python().args(["-I", "-m", "pip", "--disable-pip-version-check", "install", "--upgrade"]);
+    let pip = pip.args(["--no-compile", "--only-binary=:all:", "--implementation", "cp"]);
+    let pip = pip.args(["--python-version", version, "--target", packages]);
+    let pip = pip.args(GLIBCS.iter().flat_map(|glibc| ["--platform", glibc]));
+    quietly(pip.args([PYTEST, NUMPY].concat()))?;
+    let pip = emulation.command(&python).args(["-I", "-m", "pip", "--disable-pip-version-check", "install"]);
+    quietly(pip.args(["--force-reinstall", "--no-deps", "--no-index"]).arg(wheel))?;
     let tests = emulation.command(&python).args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]);
     let tests = tests.args(["--dist", "worksteal", "-n", "2", "-o", "faulthandler_timeout=1200"]);
     let tests = tests.args(WHEEL_TESTS.map(|file| project.root.join(python::WHEEL_TESTS).join(file)));

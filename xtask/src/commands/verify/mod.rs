@@ -51,7 +51,7 @@ enum Part {
     Features,
     /// the wheel as published: its contents, and its tests with kernels as users get them
     Published,
-    /// all that is published, each installed into a fresh environment; versions, packages and public interfaces of the crates
+    /// all that is published, each installed into a fresh environment; versions, and packages of the crates
     Packages,
     /// tests of the crates and of the wheel on the host backend of aarch64, under QEMU (Debian or Ubuntu)
     Aarch64,
