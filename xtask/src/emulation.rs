@@ -12,9 +12,9 @@ use crate::project::{Project, quietly};
 use crate::report::say;
 
 /// Names what is unpacked; a folder with another one is made anew.
-const RECIPE: &str = "1: python3 python3-venv libgcc-s1";
-/// The packages of the emulated system. Rust programs need the last one.
-const PACKAGES: [&str; 3] = ["python3", "python3-venv", "libgcc-s1"];
+const RECIPE: &str = "1: python3 python3-venv libgcc-s1 libstdc++6";
+/// The packages of the emulated system. Rust programs need the third one, and NumPy the last one.
+const PACKAGES: [&str; 4] = ["python3", "python3-venv", "libgcc-s1", "libstdc++6"];
 const EMULATOR: &str = "qemu-user-static";
 
 /// Mounts the registrations of a new user namespace, makes the one of QEMU, and starts the program. The magic number and its mask

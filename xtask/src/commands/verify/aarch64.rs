@@ -11,9 +11,10 @@ use crate::python::{MAKE, NUMPY, PYTEST, Venv, ZIG, ZIGBUILD};
 use crate::report::Steps;
 use crate::wheel::{self, Platform};
 
-/// The crates and features under test. Emulated programs are slow: their tests are optimized and have few random cases.
-const TESTS: &str = "test --locked --no-fail-fast --config profile.dev.opt-level=1 --lib --tests \
-     -p usm-core -p usm-memory -p usm-array --features usm-core/testing,usm-array/ndarray,usm-array/svg";
+/// The crates, their features, and their test programs that do not change their process: an emulated one starts slowly.
+const TESTS: &str = "test --locked --no-fail-fast --lib --test it -p usm-core -p usm-memory -p usm-array \
+     --features usm-core/testing,usm-array/ndarray,usm-array/svg";
+/// Few random cases, since emulated programs are slow.
 const CASES: (&str, &str) = ("PROPTEST_CASES", "16");
 
 /// Limits of a test and of a test program, in seconds.
