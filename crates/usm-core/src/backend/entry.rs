@@ -204,8 +204,9 @@ thread_local! {
 
 impl Drop for AtEnd {
     fn drop(&mut self) {
+        // C libraries before 2.30 have no function for it, and a module that needs one does not load there.
         // SAFETY: takes nothing and cannot fail (LC1).
-        let thread = unsafe { libc::gettid() };
+        let thread = unsafe { libc::syscall(libc::SYS_gettid) };
         // The main thread's number is the number of the process.
         if u32::try_from(thread) == Ok(process::id()) {
             close();

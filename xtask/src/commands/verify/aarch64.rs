@@ -14,6 +14,8 @@ use crate::wheel::{self, Platform};
 /// The crates, their features, and their test programs that do not change their process: an emulated one starts slowly.
 const TESTS: &str = "test --locked --no-fail-fast --lib --test it -p usm-core -p usm-memory -p usm-array \
      --features usm-core/testing,usm-array/ndarray,usm-array/svg";
+/// The C library of the test programs. Older ones lack `gettid`, which `test-stacks` calls.
+const TEST_GLIBC: &str = "2.31";
 /// Few random cases, since emulated programs are slow.
 const CASES: (&str, &str) = ("PROPTEST_CASES", "16");
 
@@ -41,7 +43,7 @@ pub(super) fn run(project: &Project, steps: &mut Steps) -> Result<()> {
         platform.require_std(project)?;
         let tools = Venv::with(project, "venv-tools", &[MAKE, ZIG, ZIGBUILD])?;
         let tests = emulation.command(tools.dir.join("bin/cargo-zigbuild")).args(TESTS.split_whitespace());
-        let tests = tests.args(["--target", &format!("{}.2.28", platform.target()), "--"]);
+        let tests = tests.args(["--target", &format!("{}.{TEST_GLIBC}", platform.target()), "--"]);
         let tests = tests.args(NOT_EMULATED.iter().flat_map(|name| ["--skip", name]));
         openly_for_long(tests.env("PATH", wheel::path_with_zig(&tools)?).envs(LIMITS).envs([CASES]))
     })?;
