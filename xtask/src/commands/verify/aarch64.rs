@@ -25,8 +25,17 @@ const LIMITS: [(&str, &str); 2] = [("USM_TEST_LIMIT_S", "7200"), ("RUST_TEST_THR
 /// Tests that the emulation cannot run.
 const NOT_EMULATED: [&str; 0] = [];
 
-/// Files of the tests of the wheel.
-const WHEEL_TESTS: [&str; 1] = ["test_import.py"];
+/// Files of the tests of the wheel: its objects, its layouts, and what it exchanges.
+const WHEEL_TESTS: [&str; 8] = [
+    "test_buffer_protocol.py",
+    "test_constructor.py",
+    "test_dlpack.py",
+    "test_import.py",
+    "test_interface_export.py",
+    "test_layouts.py",
+    "test_memory.py",
+    "test_public_interface.py",
+];
 
 /// Where packages of the emulated Python are, and its series.
 const PLACE: &str =
