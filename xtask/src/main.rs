@@ -1,6 +1,7 @@
 //! The maintainer's commands: `cargo xtask demo`, `test`, `ci` and the others; each is one function in `commands`.
 
 mod commands;
+mod emulation;
 mod project;
 mod python;
 mod report;
@@ -69,8 +70,8 @@ enum Command {
         #[arg(long, value_name = "PATH", value_parser = absolute)]
         interface: Option<PathBuf>,
     },
-    /// Build the wheel and check its contents
-    Dist,
+    /// Build the wheels and the source distribution, and check their contents
+    Dist(commands::dist::Options),
     /// Build the site and the documentation of the crates, warnings are errors; writes target/site
     Docs(commands::docs::Options),
     /// Compare with peers and limits; writes target/bench/report.html, report.json and summary.md
@@ -116,7 +117,7 @@ fn run(cli: Cli) -> Result<()> {
         Command::Doctor { interface: Some(path), .. } => commands::doctor::compare_interface(project, &path),
         Command::Doctor { json: true, .. } => commands::doctor::json(project),
         Command::Doctor { verbose, .. } => commands::doctor::run(project, verbose),
-        Command::Dist => commands::dist::run(project),
+        Command::Dist(options) => commands::dist::run(project, &options),
         Command::Docs(options) => commands::docs::run(project, &options),
         Command::Bench(options) => commands::bench::run(project, &options),
         Command::Kernels => commands::kernels::run(project),

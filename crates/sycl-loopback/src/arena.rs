@@ -6,10 +6,8 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use crate::os::{FILE_BYTES, MemoryFile, unmap};
+use crate::os::{FILE_BYTES, MemoryFile, page_bytes, unmap};
 
-/// Bytes of a page.
-const PAGE_BYTES: usize = 4096;
 /// What tells handles from other bytes.
 const MAGIC: u64 = u64::from_le_bytes(*b"sycl ipc");
 
@@ -83,7 +81,7 @@ impl HandleData {
         let (start, size_bytes, at) = (start?, size_bytes?, at?);
         let is_range = start.checked_add(size_bytes).is_some_and(|end| end <= FILE_BYTES) && at < size_bytes;
         let process = u32::try_from(process).ok()?;
-        (is_range && start >= PAGE_BYTES).then_some(Self { process, file, start, size_bytes, at, number })
+        (is_range && start >= page_bytes()).then_some(Self { process, file, start, size_bytes, at, number })
     }
 }
 
@@ -103,7 +101,7 @@ impl OpenedRange {
     /// `None` where there is no such file.
     pub(crate) fn new(handle: HandleData) -> Option<Self> {
         let file = MemoryFile::of_other(handle.process, handle.file, FILE_BYTES)?;
-        let first = handle.start / PAGE_BYTES * PAGE_BYTES - PAGE_BYTES;
+        let first = page_in_front(handle.start);
         let len_bytes = handle.start + handle.size_bytes - first;
         let mapping = Mapping::new(&file, first, len_bytes).ok()?;
         let start = mapping.start + (handle.start - first);
@@ -133,10 +131,11 @@ impl Arena {
         alignment_bytes: usize,
         lead_bytes: usize,
     ) -> Option<(usize, ArenaRange)> {
-        let alignment_bytes = alignment_bytes.max(PAGE_BYTES);
+        let page_bytes = page_bytes();
+        let alignment_bytes = alignment_bytes.max(page_bytes);
         let fitting = |(&start, &free_bytes): (&usize, &usize)| {
-            let block = (start + PAGE_BYTES).checked_next_multiple_of(alignment_bytes)? + lead_bytes;
-            let end = block.checked_add(size_bytes)?.checked_next_multiple_of(PAGE_BYTES)?;
+            let block = (start + page_bytes).checked_next_multiple_of(alignment_bytes)? + lead_bytes;
+            let end = block.checked_add(size_bytes)?.checked_next_multiple_of(page_bytes)?;
             (end <= start + free_bytes).then_some((start, free_bytes, block, end))
         };
         let (start, free_bytes, block, end) = self.free.iter().find_map(fitting)?;
@@ -177,9 +176,15 @@ impl Arena {
     }
 }
 
+/// The page in front of the one where a block begins, by its offset in the file or by its address.
+fn page_in_front(block: usize) -> usize {
+    let page_bytes = page_bytes();
+    block / page_bytes * page_bytes - page_bytes
+}
+
 /// Writes the number of a range, in the page in front of the one where its block begins.
 fn set_number(block: usize, number: u64) {
-    let page = block / PAGE_BYTES * PAGE_BYTES - PAGE_BYTES;
+    let page = page_in_front(block);
     // SAFETY: a page of the mapping of the arena, which belongs to the range.
     unsafe { std::ptr::with_exposed_provenance_mut::<u64>(page).write_volatile(number) };
 }

@@ -68,7 +68,7 @@ pub(crate) fn run(project: &Project, options: &Options) -> Result<()> {
         return openly(project.command(rust(project)?).arg("--bench").args(&options.criterion));
     }
     if options.pack {
-        let folder = device::start(project, FOLDER, &wheel::build(project)?, RUNNER, &DEVICE_PARTS)?;
+        let folder = device::start(project, FOLDER, &wheel::build_native(project)?, RUNNER, &DEVICE_PARTS)?;
         return device::compress(project, &folder);
     }
     let measured = if options.judge.is_some() {
@@ -137,7 +137,7 @@ fn python(project: &Project, options: &Options) -> Result<PathBuf> {
 
 fn install(project: &Project, venv: &Venv<'_>) -> Result<()> {
     say("building the wheel (the first time some minutes)");
-    venv.install_wheel(&wheel::build(project)?)
+    venv.install_wheel(&wheel::build_native(project)?)
 }
 
 /// The program with the Rust cases.

@@ -21,7 +21,7 @@ pub(crate) fn run(project: &Project, sycl: bool, cuda: bool) -> Result<()> {
     };
     let venv = Venv::with(project, venv, &[packages])?;
     say("building the wheel (the first time about a minute)");
-    venv.install_wheel(&wheel::build(project)?)?;
+    venv.install_wheel(&wheel::build_native(project)?)?;
     say(&format!("running {example}\n"));
     openly(venv.python().arg(example))
 }

@@ -72,9 +72,18 @@ pub(crate) const STYLE: &[&str] = &["ruff>=0.17.5,<0.18"];
 /// The wheel's builder. Older releases do not inform PyO3 that they build an extension module.
 pub(crate) const MAKE: &[&str] = &["maturin>=1.16,<2"];
 
+/// The Zig compiler, which links wheels for old C libraries and for other processors. Exactly one version, as for [`KERNELS`].
+pub(crate) const ZIG: &[&str] = &["ziglang==0.17.0"];
+
 /// The compiler of the kernels: a clang with the SPIR-V target, which comes inside the Zig compiler. Exactly one version, so that
 /// the same sources give the same modules.
-pub(crate) const KERNELS: &[&str] = &["ziglang==0.17.0"];
+pub(crate) const KERNELS: &[&str] = ZIG;
+
+/// Builds test programs for another processor, with Zig as the linker.
+pub(crate) const ZIGBUILD: &[&str] = &["cargo-zigbuild>=0.23,<0.25"];
+
+/// The judge of lists of crates: the schemas of CycloneDX.
+pub(crate) const SBOM: &[&str] = &["cyclonedx-python-lib[json-validation]>=11"];
 
 /// All of them, for a look at newer versions.
 pub(crate) const ALL: &[&[&str]] = &[
@@ -92,5 +101,7 @@ pub(crate) const ALL: &[&[&str]] = &[
     REPORT,
     STYLE,
     MAKE,
-    KERNELS,
+    ZIG,
+    ZIGBUILD,
+    SBOM,
 ];

@@ -1,15 +1,22 @@
-//! Builds wheels with maturin from a venv of its own.
+//! Builds wheels and the source distribution with maturin from a venv of its own.
 
-use std::path::PathBuf;
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
+use xshell::Cmd;
 
+use super::{Platform, sbom};
 use crate::project::{Project, quietly};
-use crate::python::{MAKE, Venv};
+use crate::python::{MAKE, Venv, ZIG};
 
 /// Manifests of the wheel and of the example of an extension.
 const MANIFEST: &str = "crates/usm-python/Cargo.toml";
 const EXTENSION_MANIFEST: &str = "examples/pyext/Cargo.toml";
+
+/// The options of a wheel for users.
+const PUBLISHED: &str = "--profile wheel --compression-level 9";
 
 /// The options of a wheel for tests: built in a third of the time, with a larger and slower library.
 const QUICK: &str = "--profile quick --compression-level 1";
@@ -18,31 +25,97 @@ const QUICK: &str = "--profile quick --compression-level 1";
 /// that a zip file can express, 1980-01-01.
 const SOURCE_DATE_EPOCH: &str = "315532800";
 
-/// Builds `target/wheels/usm-….whl`, the only file there afterwards, and returns its path.
-pub(crate) fn build(project: &Project) -> Result<PathBuf> {
-    maturin(project, MANIFEST, "wheels", "--profile wheel --compression-level 9")
+/// The folder of all that is published, under the build directory.
+const PUBLISHED_FOLDER: &str = "wheels";
+
+/// Builds the wheel for this machine alone, with the C library of this machine, and returns its path.
+pub(crate) fn build_native(project: &Project) -> Result<PathBuf> {
+    native(project, MANIFEST, "wheels-native", PUBLISHED)
 }
 
 /// Builds the same for tests.
 pub(crate) fn build_quick(project: &Project) -> Result<PathBuf> {
-    maturin(project, MANIFEST, "wheels-quick", QUICK)
+    native(project, MANIFEST, "wheels-quick", QUICK)
 }
 
 /// Builds the wheel of the example of an extension, for tests. With the features of our wheel, it needs none of our crates once more.
 pub(crate) fn build_extension(project: &Project) -> Result<PathBuf> {
     let options = format!("{QUICK} --features usm-python/svg");
-    maturin(project, EXTENSION_MANIFEST, "wheels-pyext", &options)
+    native(project, EXTENSION_MANIFEST, "wheels-pyext", &options)
 }
 
-fn maturin(project: &Project, manifest: &str, folder: &str, options: &str) -> Result<PathBuf> {
+/// Builds the published wheel of a platform into `target/wheels/`, and returns its path.
+pub(crate) fn build(project: &Project, platform: Platform) -> Result<PathBuf> {
+    with_zig(project, platform, PUBLISHED_FOLDER, PUBLISHED)
+}
+
+/// Builds a wheel for tests on another platform.
+pub(crate) fn build_quick_for(project: &Project, platform: Platform) -> Result<PathBuf> {
+    with_zig(project, platform, &format!("wheels-quick-{}", platform.tag()), QUICK)
+}
+
+/// Builds the source distribution into `target/wheels/`, and returns its path.
+pub(crate) fn build_sdist(project: &Project) -> Result<PathBuf> {
+    let folder = project.target.join(PUBLISHED_FOLDER);
+    remove(project, &folder, ".tar.gz")?;
+    let tools = Venv::with(project, "venv-tools", &[MAKE])?;
+    let maturin = tools.program("maturin").args(["sdist", "--manifest-path", MANIFEST]);
+    quietly(maturin.arg("--out").arg(&folder).env("SOURCE_DATE_EPOCH", SOURCE_DATE_EPOCH))?;
+    only_one(project, &folder, ".tar.gz")
+}
+
+/// A search path on which programs find Zig, which comes in a wheel, as the linker.
+pub(crate) fn path_with_zig(tools: &Venv<'_>) -> Result<OsString> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let folders = [tools.dir.join("bin")].into_iter().chain(env::split_paths(&path));
+    env::join_paths(folders).context("PATH has a folder with a colon")
+}
+
+fn native(project: &Project, manifest: &str, folder: &str, options: &str) -> Result<PathBuf> {
     let tools = Venv::with(project, "venv-tools", &[MAKE])?;
     let folder = project.target.join(folder);
     project.shell.remove_path(&folder)?;
+    quietly(maturin(&tools, manifest, &folder, options))?;
+    only_one(project, &folder, ".whl")
+}
+
+/// With Zig as the linker, which has the symbols of old C libraries.
+fn with_zig(project: &Project, platform: Platform, folder: &str, options: &str) -> Result<PathBuf> {
+    platform.require_std(project)?;
+    let tools = Venv::with(project, "venv-tools", &[MAKE, ZIG])?;
+    let folder = project.target.join(folder);
+    let ending = format!("{}.whl", platform.tag());
+    remove(project, &folder, &ending)?;
+    let sbom = sbom::write(project, platform)?;
+    let maturin = maturin(&tools, MANIFEST, &folder, options).arg("--sbom-include").arg(sbom);
+    let maturin = maturin.args(["--zig", "--target", platform.target()]);
+    let maturin = maturin.args(["--compatibility", platform.compatibility()]);
+    quietly(maturin.env("PATH", path_with_zig(&tools)?))?;
+    only_one(project, &folder, &ending)
+}
+
+fn maturin<'p>(tools: &Venv<'p>, manifest: &str, folder: &Path, options: &str) -> Cmd<'p> {
     let maturin = tools.program("maturin").args(["build", "--locked", "--manifest-path", manifest]);
     let maturin = maturin.args(options.split(' ')).arg("--interpreter").arg(&tools.executable);
-    quietly(maturin.arg("--out").arg(&folder).env("SOURCE_DATE_EPOCH", SOURCE_DATE_EPOCH))?;
-    match &project.shell.read_dir(&folder)?[..] {
-        [wheel] => Ok(wheel.clone()),
-        files => bail!("maturin left {} files in {} in place of one wheel", files.len(), folder.display()),
+    maturin.arg("--out").arg(folder).env("SOURCE_DATE_EPOCH", SOURCE_DATE_EPOCH)
+}
+
+/// The files of a folder whose names end so.
+fn files(project: &Project, folder: &Path, ending: &str) -> Vec<PathBuf> {
+    let mut files = project.shell.read_dir(folder).unwrap_or_default();
+    files.retain(|path| path.to_string_lossy().ends_with(ending));
+    files
+}
+
+fn remove(project: &Project, folder: &Path, ending: &str) -> Result<()> {
+    files(project, folder, ending).iter().try_for_each(|path| Ok(project.shell.remove_path(path)?))
+}
+
+fn only_one(project: &Project, folder: &Path, ending: &str) -> Result<PathBuf> {
+    match &files(project, folder, ending)[..] {
+        [file] => Ok(file.clone()),
+        files => {
+            bail!("maturin left {} files `*{ending}` in {} in place of one", files.len(), folder.display())
+        }
     }
 }

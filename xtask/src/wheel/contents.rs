@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
+use super::Platform;
 use crate::project::{Project, quietly};
 
 /// The most that a wheel may weigh, in bytes.
@@ -14,18 +15,19 @@ const MAX_WHEEL_BYTES: u64 = 4_200_000;
 const MODULE: &str = "usm/_usm.abi3.so";
 const MODULE_BYTES: u64 = 12 << 20;
 
-/// Files that users rely on: the module, the types, the licences (matched by the end of the path).
-const REQUIRED: [&str; 6] = [
+/// Files that users rely on: the module, the types, the licences, the list of crates (matched by the end of the path).
+const REQUIRED: [&str; 7] = [
     "usm/__init__.py",
     MODULE,
     "usm/_usm.pyi",
     "usm/py.typed",
     ".dist-info/licenses/LICENSE-APACHE",
     ".dist-info/licenses/LICENSE-MIT",
+    ".dist-info/sboms/usm.cyclonedx.json",
 ];
 
-/// Parts of paths that do not belong into a wheel: libraries of others, and compiled Python.
-const FORBIDDEN: [&str; 2] = [".libs/", "__pycache__"];
+/// Parts of paths that do not belong into a wheel: libraries of others, compiled Python, and the list of crates that maturin makes.
+const FORBIDDEN: [&str; 3] = [".libs/", "__pycache__", "sboms/usm-python"];
 
 /// Prints the size and path of each file in a wheel, an empty line, and then its metadata.
 const LIST: &str = "\
@@ -37,6 +39,27 @@ with zipfile.ZipFile(sys.argv[1]) as z:
     print(z.read(next(n for n in z.namelist() if n.endswith('.dist-info/METADATA'))).decode())
 ";
 
+/// Prints the symbols that the module takes from a library without a version: a C library that lacks one of them does not load the
+/// module, and the audit of the platform tag does not notice. Source: the ELF specification, "Symbol Table"; the section of versions is
+/// the one of the Linux Standard Base.
+const LOOSE: &str = "\
+import struct, sys, zipfile
+with zipfile.ZipFile(sys.argv[1]) as wheel:
+    data = wheel.read('usm/_usm.abi3.so')
+[offset], (size, count) = struct.unpack_from('<Q', data, 40), struct.unpack_from('<HH', data, 58)
+sections = [struct.unpack_from('<IIQQQQIIQQ', data, offset + i * size) for i in range(count)]
+symbols = next(section for section in sections if section[1] == 11)
+versions = next(section for section in sections if section[1] == 0x6FFFFFFF)
+names = sections[symbols[6]][4]
+for i in range(1, symbols[5] // 24):
+    name, info, _, section = struct.unpack_from('<IBBH', data, symbols[4] + 24 * i)
+    [version] = struct.unpack_from('<H', data, versions[4] + 2 * i)
+    if section == 0 and info >> 4 == 1 and version & 0x7FFF < 2:
+        name = data[names + name : data.index(b'\\0', names + name)].decode()
+        if not name.startswith(('Py', '_Py')):
+            print(name)
+";
+
 /// A wheel as far as the checks need it.
 pub(crate) struct Contents {
     name: String,
@@ -45,6 +68,8 @@ pub(crate) struct Contents {
     files: Vec<(u64, String)>,
     /// The header of `METADATA`.
     metadata: String,
+    /// Symbols that the module takes from a library without a version.
+    loose: Vec<String>,
 }
 
 impl Contents {
@@ -52,12 +77,14 @@ impl Contents {
     pub(crate) fn read(project: &Project, wheel: &Path) -> Result<Self> {
         let python = project.command(&project.interpreter()?.executable);
         let listing = quietly(python.args(["-I", "-c", LIST]).arg(wheel))?;
+        let python = project.command(&project.interpreter()?.executable);
+        let loose = quietly(python.args(["-I", "-c", LOOSE]).arg(wheel))?;
         let name = wheel.file_name().unwrap_or_default().to_string_lossy();
-        Self::parse(&name, wheel.metadata()?.len(), &listing)
+        Self::parse(&name, wheel.metadata()?.len(), &listing, &loose)
             .with_context(|| format!("cannot list {}", wheel.display()))
     }
 
-    fn parse(name: &str, wheel_bytes: u64, listing: &str) -> Option<Self> {
+    fn parse(name: &str, wheel_bytes: u64, listing: &str, loose: &str) -> Option<Self> {
         // The header of the metadata ends at the first empty line; after it comes the readme.
         let mut parts = listing.split("\n\n");
         let file = |line: &str| {
@@ -65,7 +92,8 @@ impl Contents {
             Some((bytes.parse().ok()?, path.to_owned()))
         };
         let files = parts.next()?.lines().map(file).collect::<Option<_>>()?;
-        Some(Self { name: name.to_owned(), wheel_bytes, files, metadata: parts.next()?.to_owned() })
+        let loose = loose.lines().map(str::to_owned).collect();
+        Some(Self { name: name.to_owned(), wheel_bytes, files, metadata: parts.next()?.to_owned(), loose })
     }
 
     /// The files with their sizes, biggest first, and the size of the whole.
@@ -81,8 +109,11 @@ impl Contents {
         let mut problems = Vec::new();
         let mut forbid = |is_wrong, problem| problems.extend(Some(problem).filter(|_| is_wrong));
         // One file has to serve every CPython from 3.11 on. Registries refuse a bare `linux_…` platform, since it names no C library.
-        let is_named = self.name.starts_with("usm-") && self.name.contains("-cp311-abi3-manylinux");
-        forbid(!is_named, format!("`{}` is not named usm-VERSION-cp311-abi3-manylinux….whl", self.name));
+        let is_named = self.name.starts_with("usm-")
+            && self.name.contains("-cp311-abi3-")
+            && Platform::of_wheel(&self.name).is_some();
+        let tags = Platform::ALL.map(Platform::tag).join(" or ");
+        forbid(!is_named, format!("`{}` is not named usm-VERSION-cp311-abi3-{tags}.whl", self.name));
         let bytes = self.wheel_bytes;
         forbid(
             bytes > MAX_WHEEL_BYTES,
@@ -97,6 +128,12 @@ impl Contents {
             forbid(is_large, format!("`{path}` has {bytes} bytes; less than {MODULE_BYTES} are allowed"));
             let is_forbidden = FORBIDDEN.iter().any(|part| path.contains(part));
             forbid(is_forbidden, format!("`{path}` does not belong in it"));
+        }
+        for symbol in &self.loose {
+            forbid(
+                true,
+                format!("an older C library may lack `{symbol}`, and then does not load the module"),
+            );
         }
         for line in self.metadata.lines() {
             let is_required = line.starts_with("Requires-Dist:") && !line.contains("extra ==");
@@ -118,6 +155,7 @@ mod tests {
 0 usm/py.typed
 9 usm-0.1.0.dist-info/licenses/LICENSE-APACHE
 9 usm-0.1.0.dist-info/licenses/LICENSE-MIT
+9 usm-0.1.0.dist-info/sboms/usm.cyclonedx.json
 
 Name: usm
 Requires-Dist: numpy ; extra == 'numpy'
@@ -127,13 +165,13 @@ Requires-Dist: in the readme, which is not the header
 ";
 
     fn problems(name: &str, bytes: u64, listing: &str) -> Vec<String> {
-        Contents::parse(name, bytes, listing).unwrap().problems()
+        Contents::parse(name, bytes, listing, "").unwrap().problems()
     }
 
     #[test]
     fn a_complete_wheel_has_no_problems() {
         assert_eq!(problems(NAME, 200_000, LISTING), Vec::<String>::new());
-        let table = Contents::parse(NAME, 200_000, LISTING).unwrap().table();
+        let table = Contents::parse(NAME, 200_000, LISTING, "").unwrap().table();
         assert!(
             table.starts_with("   400000  usm/_usm.abi3.so\n") && table.ends_with("(compressed)"),
             "{table}"
@@ -159,6 +197,7 @@ Requires-Dist: in the readme, which is not the header
             ("usm-0.1.0-cp311-cp311-manylinux_2_28_x86_64.whl", 9, ("", ""), "cp311-cp311"),
             ("usm-0.1.0-cp312-abi3-manylinux_2_28_x86_64.whl", 9, ("", ""), "cp312-abi3"),
             ("usm-0.1.0-cp311-abi3-linux_x86_64.whl", 9, ("", ""), "linux_x86_64"),
+            ("usm-0.1.0-cp311-abi3-manylinux_2_34_x86_64.whl", 9, ("", ""), "2_34"),
             ("other-0.1.0-cp311-abi3-manylinux_2_28_x86_64.whl", 9, ("", ""), "other"),
             ("usm-0.1.0.tar.gz", 9, ("", ""), "tar.gz"),
         ] {
@@ -168,9 +207,15 @@ Requires-Dist: in the readme, which is not the header
     }
 
     #[test]
+    fn a_symbol_without_a_version_is_a_problem() {
+        let found = Contents::parse(NAME, 9, LISTING, "gettid\n").unwrap().problems();
+        assert!(found.len() == 1 && found[0].contains("`gettid`"), "{found:?}");
+    }
+
+    #[test]
     fn a_broken_listing_is_not_a_wheel() {
         for listing in ["no empty line", "x usm/__init__.py\n\nName: usm"] {
-            assert!(Contents::parse(NAME, 1, listing).is_none(), "{listing}");
+            assert!(Contents::parse(NAME, 1, listing, "").is_none(), "{listing}");
         }
     }
 }

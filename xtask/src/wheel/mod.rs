@@ -1,7 +1,12 @@
-//! The Python wheel: building and checking it.
+//! The Python wheels and the source distribution: building and checking them.
 
 mod build;
 mod contents;
+mod platform;
+mod sbom;
 
-pub(crate) use build::{build, build_extension, build_quick};
+pub(crate) use build::{
+    build, build_extension, build_native, build_quick, build_quick_for, build_sdist, path_with_zig,
+};
 pub(crate) use contents::Contents;
+pub(crate) use platform::Platform;

@@ -56,3 +56,10 @@ pub(crate) fn unmap(start: usize, len_bytes: usize) {
     // SAFETY: the whole mapping, which the caller knows to be unused.
     unsafe { libc::munmap(std::ptr::with_exposed_provenance_mut(start), len_bytes) };
 }
+
+/// Bytes of a page of the system: a file is mapped from multiples of it.
+pub(crate) fn page_bytes() -> usize {
+    // SAFETY: it reads a constant of the system.
+    let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    usize::try_from(bytes).unwrap_or(4096)
+}

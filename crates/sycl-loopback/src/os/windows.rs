@@ -42,3 +42,8 @@ pub(crate) fn unmap(start: usize, _len_bytes: usize) {
     // SAFETY: the whole mapping, which the caller knows to be unused. The length 0 stands for all of it.
     unsafe { VirtualFree(ptr::with_exposed_provenance_mut(start), 0, MEM_RELEASE) };
 }
+
+/// Bytes between the numbers of two ranges. Nothing maps a part of the memory, so no page of the system counts.
+pub(crate) fn page_bytes() -> usize {
+    4096
+}

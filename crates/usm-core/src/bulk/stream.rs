@@ -89,6 +89,7 @@ pub fn fence() {
     unsafe { std::arch::x86_64::_mm_sfence() };
 }
 
+/// Does nothing, since no store is a streaming one.
 #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
 pub fn fence() {}
 

@@ -44,8 +44,9 @@ pub(crate) fn this_thread() -> u64 {
 /// Whether this is the thread whose end is the end of the process.
 #[cfg(any(feature = "sycl", feature = "cuda"))]
 pub(crate) fn is_main_thread() -> bool {
+    // C libraries before 2.30 have no function for it, and a module that needs one does not load there.
     // SAFETY: takes nothing and cannot fail (LC1).
-    let thread = unsafe { libc::gettid() };
+    let thread = unsafe { libc::syscall(libc::SYS_gettid) };
     // The main thread's number is the number of the process.
     u32::try_from(thread) == Ok(std::process::id())
 }

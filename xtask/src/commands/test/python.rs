@@ -69,7 +69,7 @@ pub(in crate::commands) fn wheel_tests<'p>(
 }
 
 /// Tests without SYCL.
-pub(super) fn hide_sycl(pytest: Cmd<'_>) -> Cmd<'_> {
+pub(in crate::commands) fn hide_sycl(pytest: Cmd<'_>) -> Cmd<'_> {
     without_sycl_places(pytest).args(["-m", "not lengthy"]).env("USM_TEST_NO_SYCL", "1")
 }
 

@@ -10,7 +10,7 @@ use crate::commands::test::{ALL_PEERS, LIGHT_PEERS, pythons, rust};
 use crate::project::{Project, openly};
 use crate::python::{ARRAY_API_SUITE, DASK, HEAVY_PEERS, NVRTC, PEERS, PYTEST, SYCL, TYPES, Venv};
 use crate::report::Steps;
-use crate::wheel;
+use crate::wheel::{self, Platform};
 
 /// The crates whose tests differ without their default features.
 const WITHOUT_DEFAULTS: &str =
@@ -55,11 +55,18 @@ pub(super) fn pythons(project: &Project, steps: &mut Steps) -> Result<()> {
 
 /// The wheel as it would be published, and the kernels that users get.
 pub(super) fn published(project: &Project, steps: &mut Steps) -> Result<()> {
-    steps.step("build and contents of the wheel", || dist::run(project))?;
+    let native = Platform::ALL.into_iter().find(|platform| platform.is_native());
+    let native = native.context("no wheel is published for this machine")?;
+    let wheel = steps.step("build and contents of the wheel", || dist::wheel(project, native))?;
     steps.step("pytest", || {
         let groups = [PYTEST, TYPES, SYCL, DASK, NVRTC, PEERS];
-        python::run(project, openly, wheel_tests(project, &groups, &wheel::build(project)?, LIGHT_PEERS)?)
+        python::run(project, openly, wheel_tests(project, &groups, &wheel, LIGHT_PEERS)?)
     })
+}
+
+/// All that is published, as its users would find it.
+pub(super) fn packages(project: &Project, steps: &mut Steps) -> Result<()> {
+    dist::checked(project, steps)
 }
 
 pub(super) fn peers(project: &Project, steps: &mut Steps) -> Result<()> {

@@ -4,11 +4,13 @@
 //! |---|---|
 //! | `mod.rs` | the list of the parts, and their runs |
 //! | `campaigns.rs` | parts with many random cases, forks, drops and ends of processes |
+//! | `aarch64.rs` | the tests on another processor, under QEMU |
 //! | `matrix.rs` | parts with the tests of the gate in other settings |
 //! | `sanitize.rs` | ThreadSanitizer and Miri |
 //! | `windows.rs` | the crates for Windows |
 //! | `record.rs` | the page `docs/verified.md` |
 
+mod aarch64;
 mod campaigns;
 mod matrix;
 mod record;
@@ -53,6 +55,10 @@ enum Part {
     Published,
     /// the library crates for Windows: clippy, and their tests under Wine
     Windows,
+    /// all that is published, each installed into a fresh environment; versions, and packages of the crates
+    Packages,
+    /// tests of the crates and of the wheel on the host backend of aarch64, under QEMU (Debian or Ubuntu)
+    Aarch64,
     /// all tests with `USM_STRICT_DEVICE=1`
     Strict,
     /// the wheel on each other Python that is found
@@ -88,6 +94,8 @@ impl Part {
             Self::Features => matrix::features(project, steps),
             Self::Published => matrix::published(project, steps),
             Self::Windows => windows::run(project, steps),
+            Self::Packages => matrix::packages(project, steps),
+            Self::Aarch64 => aarch64::run(project, steps),
             Self::Strict => matrix::on_other_device(project, matrix::STRICT, steps),
             Self::Pythons => matrix::pythons(project, steps),
             Self::Peers => matrix::peers(project, steps),

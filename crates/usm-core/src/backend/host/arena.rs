@@ -6,8 +6,8 @@ use super::classes::{self, CLASSES, SLAB_BYTES};
 use super::fault::KnownRange;
 use super::mapping::Mapping;
 use super::spans::SpanSet;
+use crate::backend::pages::page_bytes;
 
-const PAGE_BYTES: usize = 4096;
 const HUGE_PAGE_BYTES: usize = 2 * 1024 * 1024;
 /// Freed pages kept for the next allocation, in bytes; what is freed beyond goes back to the system at once.
 const RETAINED_BYTES: usize = 256 * 1024 * 1024;
@@ -33,6 +33,8 @@ pub(super) struct Arena {
     /// Forgotten before the addresses go back to the system: fields drop in this order.
     _known: KnownRange,
     mapping: Mapping,
+    /// Bytes of a page of the system. Ranges of pages are multiples of it: the system takes only whole pages back.
+    page_bytes: usize,
     /// Free small blocks, by class.
     small: [Vec<usize>; CLASSES],
     /// Free pages that still hold memory of the system.
@@ -43,6 +45,11 @@ pub(super) struct Arena {
 
 impl Arena {
     pub(super) fn new(half_bytes: usize) -> std::io::Result<Self> {
+        Self::of_pages(half_bytes, page_bytes())
+    }
+
+    /// An arena on a system with pages of this length.
+    fn of_pages(half_bytes: usize, page_bytes: usize) -> std::io::Result<Self> {
         let mapping = Mapping::reserve(half_bytes)?;
         let mut empty = SpanSet::default();
         let addresses = mapping.addresses();
@@ -51,6 +58,7 @@ impl Arena {
         Ok(Self {
             _known: known,
             mapping,
+            page_bytes,
             small: [const { Vec::new() }; CLASSES],
             retained: SpanSet::default(),
             empty,
@@ -66,8 +74,8 @@ impl Arena {
         let (address, extent) = match classes::for_request(len_bytes, align_bytes) {
             Some(class) => (self.small_block(class)?, BlockExtent::Small { class }),
             None => {
-                let len_bytes = len_bytes.checked_next_multiple_of(PAGE_BYTES)?;
-                let natural = if len_bytes < HUGE_PAGE_BYTES { PAGE_BYTES } else { HUGE_PAGE_BYTES };
+                let len_bytes = len_bytes.checked_next_multiple_of(self.page_bytes)?;
+                let natural = if len_bytes < HUGE_PAGE_BYTES { self.page_bytes } else { HUGE_PAGE_BYTES };
                 (self.pages(len_bytes, natural.max(align_bytes))?, BlockExtent::Pages { len_bytes })
             }
         };
@@ -192,12 +200,28 @@ mod tests {
         let mut arena = Arena::new(64 * 1024 * 1024).unwrap();
         let half = arena.mapping.addresses().len();
         let blocks: Vec<_> = (0..8).map(|_| arena.allocate(half / 8, 0).unwrap()).collect();
-        assert!(arena.allocate(PAGE_BYTES * 16, 0).is_none(), "the arena is full");
+        assert!(arena.allocate(arena.page_bytes * 16, 0).is_none(), "the arena is full");
         for (address, extent) in blocks {
             arena.free(address.addr().get(), extent);
         }
         let (whole, _) = arena.allocate(half, 0).unwrap();
         write(&arena, whole, half, 1);
+    }
+
+    #[test]
+    fn blocks_are_whole_pages_of_the_system() {
+        for page_bytes in [4096, 16 * 1024, 64 * 1024] {
+            let mut arena = Arena::of_pages(64 * 1024 * 1024, page_bytes).unwrap();
+            for len in [classes::MAX_SMALL_BYTES + 1, 100_000, HUGE_PAGE_BYTES + 1] {
+                let (address, extent) = arena.allocate(len, 0).unwrap();
+                let BlockExtent::Pages { len_bytes } = extent else {
+                    panic!("{len} bytes are no small block")
+                };
+                assert!(len_bytes >= len && len_bytes.is_multiple_of(page_bytes), "{len_bytes}");
+                assert!(address.addr().get().is_multiple_of(page_bytes), "{address:?}");
+                arena.free(address.addr().get(), extent);
+            }
+        }
     }
 
     #[test]

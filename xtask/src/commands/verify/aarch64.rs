@@ -1,0 +1,85 @@
+//! Tests on the host backend of aarch64: of the crates, and of the wheel with Debian's Python.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use crate::commands::test::python::{self, hide_sycl};
+use crate::emulation::Emulation;
+use crate::project::{Project, openly_for_long, quietly};
+use crate::python::{MAKE, NUMPY, PYTEST, Venv, ZIG, ZIGBUILD};
+use crate::report::Steps;
+use crate::wheel::{self, Platform};
+
+/// The crates, their features, and their test programs that do not change their process: an emulated one starts slowly.
+const TESTS: &str = "test --locked --no-fail-fast --lib --test it -p usm-core -p usm-memory -p usm-array \
+     --features usm-core/testing,usm-array/ndarray,usm-array/svg";
+/// The C library of the test programs. Older ones lack `gettid`, which `test-stacks` calls.
+const TEST_GLIBC: &str = "2.31";
+/// Few random cases, since emulated programs are slow.
+const CASES: (&str, &str) = ("PROPTEST_CASES", "16");
+
+/// Limits of a test and of a test program, in seconds.
+const LIMITS: [(&str, &str); 2] = [("USM_TEST_LIMIT_S", "7200"), ("RUST_TEST_THREADS", "1")];
+
+/// Tests that the emulation cannot run.
+const NOT_EMULATED: [&str; 0] = [];
+
+/// Files of the tests of the wheel: its objects, its layouts, and what it exchanges.
+const WHEEL_TESTS: [&str; 8] = [
+    "test_buffer_protocol.py",
+    "test_constructor.py",
+    "test_dlpack.py",
+    "test_import.py",
+    "test_interface_export.py",
+    "test_layouts.py",
+    "test_memory.py",
+    "test_public_interface.py",
+];
+
+/// Where packages of the emulated Python are, and its series.
+const PLACE: &str =
+    "import sys, sysconfig; print(sysconfig.get_path('purelib') + '|%d.%d' % sys.version_info[:2])";
+
+/// The platforms whose wheels it takes.
+const GLIBCS: [&str; 3] = ["manylinux_2_28_aarch64", "manylinux_2_27_aarch64", "manylinux2014_aarch64"];
+
+/// Runs the tests.
+pub(super) fn run(project: &Project, steps: &mut Steps) -> Result<()> {
+    let platform = Platform::Aarch64;
+    let emulation = steps.step("Debian's Python for aarch64, and QEMU", || Emulation::prepare(project))?;
+    steps.step("Rust tests", || {
+        platform.require_std(project)?;
+        let tools = Venv::with(project, "venv-tools", &[MAKE, ZIG, ZIGBUILD])?;
+        let tests = emulation.command(tools.dir.join("bin/cargo-zigbuild")).args(TESTS.split_whitespace());
+        let tests = tests.args(["--target", &format!("{}.{TEST_GLIBC}", platform.target()), "--"]);
+        let tests = tests.args(NOT_EMULATED.iter().flat_map(|name| ["--skip", name]));
+        openly_for_long(tests.env("PATH", wheel::path_with_zig(&tools)?).envs(LIMITS).envs([CASES]))
+    })?;
+    let wheel = steps.step("wheel", || wheel::build_quick_for(project, platform))?;
+    steps.step("pytest without SYCL", || wheel_tests(project, &emulation, &wheel))
+}
+
+fn wheel_tests(project: &Project, emulation: &Emulation<'_>, wheel: &Path) -> Result<()> {
+    let venv = project.target.join("aarch64/venv");
+    let python = venv.join("bin/python");
+    if !project.shell.path_exists(&python) {
+        quietly(emulation.command(emulation.python()).args(["-I", "-m", "venv"]).arg(&venv))?;
+    }
+    let told = quietly(emulation.command(&python).args(["-I", "-c", PLACE]))?;
+    let (packages, version) = told.trim().split_once('|').context("the emulated Python gives no answer")?;
+    // A network connection of an emulated program breaks, so the pip of this machine gets what the tests need.
+    let tools = Venv::with(project, "venv-tools", &[MAKE])?;
+    let pip = tools.python().args(["-I", "-m", "pip", "--disable-pip-version-check", "install", "--upgrade"]);
+    let pip = pip.args(["--no-compile", "--only-binary=:all:", "--implementation", "cp"]);
+    let pip = pip.args(["--python-version", version, "--target", packages]);
+    let pip = pip.args(GLIBCS.iter().flat_map(|glibc| ["--platform", glibc]));
+    quietly(pip.args([PYTEST, NUMPY].concat()))?;
+    let pip = emulation.command(&python).args(["-I", "-m", "pip", "--disable-pip-version-check", "install"]);
+    quietly(pip.args(["--force-reinstall", "--no-deps", "--no-index"]).arg(wheel))?;
+    let tests = emulation.command(&python).args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]);
+    let tests = tests.args(["--dist", "worksteal", "-n", "2", "-o", "faulthandler_timeout=1200"]);
+    let tests = tests.args(WHEEL_TESTS.map(|file| project.root.join(python::WHEEL_TESTS).join(file)));
+    let tests = tests.env("OPENBLAS_NUM_THREADS", "1").env("PYTHONSAFEPATH", "1").env(python::CUDA, "0");
+    python::run(project, openly_for_long, hide_sycl(tests))
+}

@@ -1,0 +1,82 @@
+//! The platforms that wheels are published for.
+
+use anyhow::{Result, bail};
+
+use crate::project::{Project, quietly};
+use crate::report::say;
+
+/// A kind of machine that one wheel serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Platform {
+    /// Linux x86-64 with glibc 2.28 or newer.
+    X86_64,
+    /// Linux aarch64 with glibc 2.28 or newer.
+    Aarch64,
+}
+
+impl Platform {
+    /// All of them, the one of most users first.
+    pub(crate) const ALL: [Self; 2] = [Self::X86_64, Self::Aarch64];
+
+    /// The target of the compiler.
+    pub(crate) fn target(self) -> &'static str {
+        match self {
+            Self::X86_64 => "x86_64-unknown-linux-gnu",
+            Self::Aarch64 => "aarch64-unknown-linux-gnu",
+        }
+    }
+
+    /// The end of the name of its wheel.
+    pub(crate) fn tag(self) -> &'static str {
+        match self {
+            Self::X86_64 => "manylinux_2_28_x86_64",
+            Self::Aarch64 => "manylinux_2_28_aarch64",
+        }
+    }
+
+    /// The oldest C library, as the builder wants to have it.
+    pub(crate) fn compatibility(self) -> &'static str {
+        "manylinux_2_28"
+    }
+
+    /// The platform with a tag in the name of its wheel.
+    pub(crate) fn of_wheel(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|platform| name.ends_with(&format!("-{}.whl", platform.tag())))
+    }
+
+    /// Whether this machine runs its wheel.
+    pub(crate) fn is_native(self) -> bool {
+        self.target() == format!("{}-unknown-linux-gnu", std::env::consts::ARCH)
+    }
+
+    /// Installs the standard library of the target where the toolchain lacks it.
+    pub(crate) fn require_std(self, project: &Project) -> Result<()> {
+        let target = self.target();
+        let folder =
+            quietly(project.command("rustc").args(["--print", "target-libdir", "--target", target]))?;
+        if project.shell.path_exists(folder.trim()) {
+            return Ok(());
+        }
+        say(&format!("installing Rust's standard library for {target} (once)"));
+        match quietly(project.command("rustup").args(["target", "add", target])) {
+            Ok(_) => Ok(()),
+            Err(failure) => bail!("Rust's standard library for {target} is missing: {failure}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wheel_tells_its_platform() {
+        for platform in Platform::ALL {
+            let name = format!("usm-0.1.0-cp311-abi3-{}.whl", platform.tag());
+            assert_eq!(Platform::of_wheel(&name), Some(platform));
+            assert!(platform.tag().starts_with(platform.compatibility()));
+        }
+        assert_eq!(Platform::of_wheel("usm-0.1.0-cp311-abi3-manylinux_2_34_x86_64.whl"), None);
+        assert_eq!(Platform::of_wheel("usm-0.1.0-cp311-abi3-linux_x86_64.whl"), None);
+    }
+}
