@@ -1,4 +1,4 @@
-"""The programs of the guide, as they stand on its pages.
+"""The programs of the guide and of the README, as they stand there.
 
 All Python blocks of a page are one program, in their order. These comments stand before a block:
 
@@ -100,13 +100,13 @@ def blocks(file: pathlib.Path) -> Iterator[Block]:
 
 
 def pages() -> list[pathlib.Path]:
-    return sorted(FOLDER.rglob("*.md"))
+    return [page for page in [ROOT / "README.md", *sorted(FOLDER.rglob("*.md"))] if page.exists()]
 
 
 def programs() -> list[Program]:
     found = []
     for file in pages():
-        page = file.relative_to(FOLDER).with_suffix("").as_posix()
+        page = file.relative_to(FOLDER if FOLDER in file.parents else ROOT).with_suffix("").as_posix()
         of_page: list[Program] = []
         for block in list(blocks(file)):
             if block.language != "python":

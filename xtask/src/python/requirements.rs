@@ -104,4 +104,5 @@ pub(crate) const ALL: &[&[&str]] = &[
     ZIG,
     ZIGBUILD,
     SBOM,
+    SITE,
 ];

@@ -6,6 +6,6 @@ mod linux;
 mod windows;
 
 #[cfg(not(windows))]
-pub(crate) use linux::{FILE_BYTES, MemoryFile, unmap};
+pub(crate) use linux::{FILE_BYTES, MemoryFile, page_bytes, unmap};
 #[cfg(windows)]
-pub(crate) use windows::{FILE_BYTES, MemoryFile, unmap};
+pub(crate) use windows::{FILE_BYTES, MemoryFile, page_bytes, unmap};
