@@ -12,7 +12,7 @@ changing the import::
     a[...] = 1.5
 
 A machine with no SYCL runtime uses the embedded ``host`` backend, whose device
-memory is really out of reach of host code. ``python -m usm`` lists the backends
+memory is really out of reach of host code. ``python -m usm doctor`` names the devices
 and says why one is missing.
 
 Importing this package loads neither NumPy nor the SYCL runtime; the runtime is
