@@ -139,6 +139,7 @@ fn every_public_type_is_send_and_sync() {
         ManagedTensor,
         SetError,
         TensorForm,
+        UsableDevices,
     ];
     let exported_there = exported(include_str!("../../src/dlpack/mod.rs"));
     assert!(exported_there.len() > 8, "{exported_there:?}");
