@@ -148,7 +148,9 @@ nbclient.NotebookClient(notebook, timeout=60, kernel_name="python3").execute()
 for cell in notebook.cells:
     for output in cell.get("outputs", []):
         data = output.get("data", {})
-        print(output.get("text") or " ".join(["drawing" if "<svg" in data.get("text/html", "") else "text"]), end=" ")
+        kinds = {"<svg": "drawing", "<table": "table", "": "text"}
+        kind = next(kind for mark, kind in kinds.items() if mark in data.get("text/html", ""))
+        print(output.get("text") or kind, end=" ")
 """
 
 
@@ -156,7 +158,7 @@ for cell in notebook.cells:
 def test_the_notebook_draws(tmp_path):
     need(("numpy", "nbclient", "ipykernel"))
     printed = program(tmp_path, "-c", NOTEBOOK, str(FOLDER / "drawings.ipynb"))
-    expected = "drawing strides (6, -2) in elements drawing drawing [0 1 2 3 4 5] drawing drawing drawing"
+    expected = "drawing strides (6, -2) in elements drawing drawing [0 1 2 3 4 5] drawing table table"
     assert printed.split() == expected.split()
 
 

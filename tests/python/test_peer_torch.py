@@ -12,6 +12,13 @@ from support.values import DTYPES, counting
 FORWARD = [name for name, (_, strides, _) in STRIDED.items() if all(stride >= 0 for stride in strides)]
 
 
+@pytest.fixture
+def not_cuda(queue):
+    if queue.sycl_device.backend == "cuda":
+        pytest.skip("memory of CUDA is no memory of the CPU: test_cuda_peers.py has it")
+
+
+@pytest.mark.usefixtures("not_cuda")
 @pytest.mark.parametrize("layout", FORWARD)
 def test_arrays_are_tensors_without_a_copy(torch, allocate, host_accessible, layout):
     """Also of a SYCL device, whose kDLOneAPI this PyTorch refuses."""
@@ -27,6 +34,7 @@ def test_arrays_are_tensors_without_a_copy(torch, allocate, host_accessible, lay
     assert torch.from_dlpack(a, device="cpu", copy=True).data_ptr() != a._pointer or not a.size
 
 
+@pytest.mark.usefixtures("not_cuda")
 def test_work_on_the_array_is_complete(torch, queue, host_accessible):
     a = ut.zeros(2**20, dtype="i4", usm_type=host_accessible, sycl_queue=queue)
     device = ut.ones(2**20, dtype="i4", usm_type="device", sycl_queue=queue)
@@ -136,6 +144,7 @@ def test_the_ways_that_need_no_thought(torch, numpy, queue, host_accessible, dty
     assert a[0].item() == 1
 
 
+@pytest.mark.usefixtures("not_cuda")
 def test_torch_computes_in_place(torch, queue, host_accessible):
     a = ut.asarray([1.0, 2.0], usm_type=host_accessible, sycl_queue=queue)
     theirs = torch.from_dlpack(a)
@@ -143,6 +152,7 @@ def test_torch_computes_in_place(torch, queue, host_accessible):
     assert a.tolist() == [2, 3]
 
 
+@pytest.mark.usefixtures("not_cuda")
 def test_device_memory_is_refused_politely(torch, queue):
     a = ut.asarray([1.0, 2.0], usm_type="device", sycl_queue=queue)
     with pytest.raises(BufferError, match="device memory of .* host and shared memory"):

@@ -222,7 +222,7 @@ impl ToPyErr for usm_array::Error {
             E::Memory(error) => error.to_py_err(),
             E::Manipulate(ManipulateError::QueuesDiffer { name, first, found, expected }) => {
                 let place = match found == expected {
-                    true => format!("; both are {found}, but queues of their own"),
+                    true => format!(" (both are {found}, but queues of their own)"),
                     false => format!(": {found}, and not {expected}"),
                 };
                 ExecutionPlacementError::new_err(format!(

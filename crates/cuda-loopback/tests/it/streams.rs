@@ -45,13 +45,14 @@ fn pageable_memory_is_staged() {
 #[test]
 fn events_order_streams() {
     let driver = Driver::with_devices(2);
-    assert!(driver.loopback.set("DELAY_US", 300).unwrap());
     let device = made!(driver.cuMemAlloc_v2(64));
     let (first, event) = (driver.stream(), driver.event());
     assert_eq!(driver.cuCtxPushCurrent_v2(driver.contexts[1]), 0);
     let second = driver.stream();
     for round in 0..40 {
         assert_eq!(driver.cuCtxPopCurrent_v2(&mut 0), 0);
+        // Nothing is complete before the read waits for it.
+        driver.loopback.hold(60_000);
         assert_eq!(driver.cuMemsetD8Async(device, round, 64, first), 0);
         assert_eq!(driver.cuMemsetD8Async(device, round + 100, 32, first), 0);
         assert_eq!(driver.cuEventRecord(event, first), 0);

@@ -141,7 +141,8 @@ def _command(problem: Mapping[str, Any], found: Mapping[str, Any]) -> str | None
             return "unset USM_CUDA_DRIVER"
         case "NoDevice" if environment.get("OCL_ICD_FILENAMES"):
             return "unset OCL_ICD_FILENAMES"
-    return None
+        case _:
+            return None
 
 
 def _is_root_broken(found: Mapping[str, Any]) -> bool:

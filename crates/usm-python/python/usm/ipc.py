@@ -6,7 +6,7 @@ the arguments of a task is the same memory in the process that gets it. What has
 no form for other processes is copied: arrays below 32 KiB on the host and on CPUs,
 unless they come from a pool that is ``shareable``; host and shared memory of GPUs;
 and device memory of SYCL GPUs without the aspect ``ext_oneapi_ipc_memory``, which
-dpctl 0.23 has. So is what a process without free file descriptors sends. Workers
+dpctl 0.23 has. So is what a process sends that has no file descriptor for it. Workers
 also send copies of memory that goes with them before another process has opened
 it: device memory of SYCL GPUs, and memory of other libraries on CUDA GPUs.
 ``set_sharing("copy")`` copies everything, which connections of ``multiprocessing``
