@@ -164,11 +164,11 @@ fn obey() {
     }
 }
 
-/// Waits until freed memory of a process waits for others. Its server keeps the memory until it has heard that the other one has opened it.
-fn until_it_holds_one(mut held: impl FnMut() -> String) {
+/// Waits for what a server does: it keeps memory until it has heard that the other process has opened it, or has gone.
+fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let started = Instant::now();
-    while held() != "1" {
-        assert!(started.elapsed() < Duration::from_secs(60), "the memory does not wait");
+    while !is_so() {
+        assert!(started.elapsed() < Duration::from_secs(60), "{what} after a minute");
         sleep(Duration::from_millis(1));
     }
 }
@@ -190,7 +190,8 @@ fn several_processes() {
         memory_goes_with_its_process_before_anybody_has_opened_it,
     ] {
         test(root, &mut here);
-        assert_eq!((here.0.len(), processes::held_for_others(), processes::opened()), (0, 0, 0));
+        assert_eq!(here.0.len(), 0);
+        until("something is kept", || (processes::held_for_others(), processes::opened()) == (0, 0));
         assert_eq!(loopback.faults(), 0);
     }
 }
@@ -217,7 +218,7 @@ fn memory_stays_while_others_have_it_open(root: &Path, here: &mut Memory) {
             assert_ne!(maker.ask(&format!("address {name}")), address);
         }
         assert_eq!(here.obey("read a"), format!("2 of {len}"));
-        until_it_holds_one(|| maker.ask("held"));
+        until("the memory does not wait", || maker.ask("held") == "1");
         here.obey("drop a");
         assert_eq!(maker.ask("held"), "0");
         // The range is used again.
@@ -241,7 +242,7 @@ fn a_killed_reader_holds_nothing(root: &Path, here: &mut Memory) {
         assert_eq!(reader.ask(&format!("open a {handle}")), "open");
         here.obey("drop a");
         assert_eq!(reader.ask("read a"), format!("3 of {len}"));
-        until_it_holds_one(|| here.obey("held"));
+        until("the memory does not wait", || here.obey("held") == "1");
         reader.kill();
         assert_eq!(here.obey("held"), "0");
     }
@@ -279,7 +280,7 @@ fn memory_goes_on_to_a_third_process(root: &Path, here: &mut Memory) {
         here.obey("drop a");
         maker.ask("drop a");
         assert_eq!(reader.ask("read a"), format!("6 of {len}"));
-        until_it_holds_one(|| maker.ask("held"));
+        until("the memory does not wait", || maker.ask("held") == "1");
         reader.kill();
         assert_eq!(maker.ask("held"), "0");
         maker.end();
