@@ -1,5 +1,6 @@
 """Memory of a GPU in several processes, where another library has allocated it."""
 
+import contextlib
 import ctypes
 import multiprocessing
 import os
@@ -62,16 +63,23 @@ def read_and_hold(pipe):
         pipe.send("closed")
 
 
-@pytest.fixture
-def reader():
+@contextlib.contextmanager
+def other_process(target):
+    """Another process that runs a function with one end of a pipe, and the other end."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
-    process = context.Process(target=read_and_hold, args=(theirs,), daemon=True)
+    process = context.Process(target=target, args=(theirs,), daemon=True)
     process.start()
     theirs.close()
-    yield ours
+    yield process, ours
     process.kill()
     process.join(60)
+
+
+@pytest.fixture
+def reader():
+    with other_process(read_and_hold) as (_, pipe):
+        yield pipe
 
 
 def ask(reader, what):
@@ -187,15 +195,9 @@ def export_of_a_slow_one(pipe):
 @pytest.fixture
 def slow():
     """Another process, and the handle of an array in it that gets its content in a minute."""
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=export_of_a_slow_one, args=(theirs,), daemon=True)
-    process.start()
-    theirs.close()
-    assert ours.poll(60)
-    yield process, ours.recv()
-    process.kill()
-    process.join(60)
+    with other_process(export_of_a_slow_one) as (process, pipe):
+        assert pipe.poll(60)
+        yield process, pipe.recv()
 
 
 def test_who_waits_for_a_process_that_is_killed_gets_an_error(cuda_queue, slow):

@@ -36,23 +36,28 @@ pub(in crate::processes) fn ask<T>(
     open: impl FnOnce(&SharedBuffer) -> Result<T>,
 ) -> Result<T> {
     let stale = |reason: String| Error::StaleHandle { process: reference.process, reason };
-    let mut asked = request(reference)?;
+    let mut asked = request(reference);
     for _ in 0..RETRIES {
         // It ended between the question and the answer, and another process may answer for it. Or it closed a connection that was kept.
-        if !asked.as_ref().is_err_and(|(error, was_kept)| {
-            is_end(error.kind()) || *was_kept && error.kind() == io::ErrorKind::TimedOut
-        }) {
+        let asks_again = |(error, was_kept): &(Unanswered, bool)| match error {
+            Unanswered::Io(error) => {
+                is_end(error.kind()) || *was_kept && error.kind() == io::ErrorKind::TimedOut
+            }
+            Unanswered::Here(_) => false,
+        };
+        if !asked.as_ref().is_err_and(asks_again) {
             break;
         }
         lock(KEPT.get()).retain(|(known, _)| !is_of_process(known, reference));
-        asked = request(reference)?;
+        asked = request(reference);
     }
-    let (stream, answer) = asked.map_err(|(error, _)| {
-        stale(match error.kind() {
+    let (stream, answer) = asked.map_err(|(error, _)| match error {
+        Unanswered::Here(error) => error,
+        Unanswered::Io(error) => stale(match error.kind() {
             io::ErrorKind::ConnectionRefused => "it has ended, or is in another network namespace".to_owned(),
             kind if is_end(kind) => "it ended meanwhile".to_owned(),
             _ => error.to_string(),
-        })
+        }),
     })?;
     match answer {
         Err(reason) => {
@@ -117,37 +122,52 @@ fn connect(name: &str) -> io::Result<UnixStream> {
 
 /// Memory, or why it is refused.
 type Answered = std::result::Result<SharedBuffer, String>;
-/// What was asked for, and its connection; or the error, and whether the connection was kept from before.
-type Asked = std::result::Result<(UnixStream, Answered), (io::Error, bool)>;
 
-/// Asks once. An error of its own is that of a wait which the user broke off.
-fn request(reference: &Reference) -> Result<Asked> {
+/// Why there is no answer.
+enum Unanswered {
+    /// The other process, or the connection to it.
+    Io(io::Error),
+    /// The user broke off the wait.
+    Here(Error),
+}
+
+impl From<io::Error> for Unanswered {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl From<Error> for Unanswered {
+    fn from(error: Error) -> Self {
+        Self::Here(error)
+    }
+}
+
+/// The answer, and its connection; or why there is none, and whether the connection was kept from before.
+fn request(reference: &Reference) -> std::result::Result<(UnixStream, Answered), (Unanswered, bool)> {
     let kept = kept(reference);
     let was_kept = kept.is_some();
     let ask = || {
         let stream = kept.map_or_else(|| new_connection(reference), Ok)?;
         (&stream).write_all(&reference.token)?;
-        Ok(stream)
+        // Children that were forked may have the socket, too, and the other process would go on to answer it.
+        let answer = answer(&stream).inspect_err(|_| _ = stream.shutdown(Shutdown::Both))?;
+        Ok((stream, answer))
     };
-    let answered = match ask() {
-        Ok(stream) => answer(&stream)?.map(|answer| (stream, answer)),
-        Err(error) => Err(error),
-    };
-    Ok(answered.map_err(|error| (error, was_kept)))
+    ask().map_err(|error| (error, was_kept))
 }
 
 /// What the other process says in the end: it repeats that work is under way for as long as it is.
-fn answer(stream: &UnixStream) -> Result<io::Result<Answered>> {
+fn answer(stream: &UnixStream) -> std::result::Result<Answered, Unanswered> {
     loop {
         if !wait(stream)? {
             let reason = format!("it did not answer in {} seconds", PATIENCE.as_secs());
-            return Ok(Err(io::Error::new(io::ErrorKind::TimedOut, reason)));
+            return Err(io::Error::new(io::ErrorKind::TimedOut, reason).into());
         }
-        match Answer::receive(stream) {
-            Ok(Answer::Later) => {}
-            Ok(Answer::Memory(shared)) => return Ok(Ok(Ok(shared))),
-            Ok(Answer::Refused(reason)) => return Ok(Ok(Err(reason))),
-            Err(error) => return Ok(Err(error)),
+        match Answer::receive(stream)? {
+            Answer::Later => {}
+            Answer::Memory(shared) => return Ok(Ok(shared)),
+            Answer::Refused(reason) => return Ok(Err(reason)),
         }
     }
 }

@@ -27,11 +27,14 @@ use crate::processes::reference::{TOKEN_BYTES, Token};
 pub fn hand_over() -> Result<Option<Vec<OwnedFd>>> {
     let Some(server) = known() else { return Ok(None) };
     let refused = refused("hand_over");
+    // While the thread still tells others that the work goes on.
+    server.wait_for_work();
     // Nothing of what is left is opened while it is written down: the other process would keep it without end.
     server.leave().map_err(&refused)?;
+    // What came meanwhile.
+    server.wait_for_work();
     let mut state = Writer::default();
     let mut files = Vec::new();
-    server.wait_for_work();
     for (token, offer) in lock(&server.offers).iter() {
         let memory = &offer.shared.memory;
         if !offer.is_once || !memory.is_kept_by_files {
