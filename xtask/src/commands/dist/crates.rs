@@ -6,7 +6,8 @@ use super::versions;
 use crate::project::{Project, openly, quietly};
 
 /// The crates that are published, in the order in which a registry takes them.
-const PUBLISHED: [&str; 6] = ["usm-derive", "sycl-sys", "usm-core", "usm-memory", "usm-array", "usm-python"];
+pub(in crate::commands) const PUBLISHED: [&str; 6] =
+    ["usm-derive", "sycl-sys", "usm-core", "usm-memory", "usm-array", "usm-python"];
 
 /// What each package must have beside its sources.
 const REQUIRED: [&str; 4] = ["Cargo.toml", "README.md", "LICENSE-APACHE", "LICENSE-MIT"];

@@ -7,9 +7,9 @@
 //! | `crates.rs` | the packages of the crates, and a program that depends on them |
 //! | `versions.rs` | the version, the changelog and the tags |
 
-mod crates;
+pub(super) mod crates;
 mod fresh;
-mod versions;
+pub(super) mod versions;
 
 use std::path::PathBuf;
 

@@ -16,7 +16,7 @@ struct Facts {
 }
 
 /// Fails with a list of what does not agree.
-pub(super) fn check(project: &Project) -> Result<()> {
+pub(in crate::commands) fn check(project: &Project) -> Result<()> {
     let git = |words: &[&str]| quietly(project.command("git").args(words));
     let facts = Facts {
         manifest: project.shell.read_file("Cargo.toml")?,
@@ -30,10 +30,16 @@ pub(super) fn check(project: &Project) -> Result<()> {
 }
 
 /// The version of all crates and of the wheel.
-pub(super) fn of_workspace(manifest: &str) -> Result<&str> {
+pub(in crate::commands) fn of_workspace(manifest: &str) -> Result<&str> {
     let (_, package) = manifest.split_once("[workspace.package]").context("Cargo.toml has no package")?;
     let line = package.lines().find_map(|line| line.strip_prefix("version = "));
     Ok(line.context("the workspace has no version")?.trim_matches('"'))
+}
+
+/// The numbers of a version `1.2.3`, of which no part is missing.
+pub(in crate::commands) fn numbers(version: &str) -> Option<[u64; 3]> {
+    let numbers: Vec<_> = version.split('.').map(|part| part.parse().ok()).collect::<Option<_>>()?;
+    numbers.try_into().ok()
 }
 
 impl Facts {
@@ -51,6 +57,9 @@ impl Facts {
         let tags: Vec<_> = self.tags.lines().filter_map(|tag| tag.strip_prefix('v')).collect();
         for tag in tags.iter().filter(|tag| !sections.contains(tag)) {
             problems.push(format!("CHANGELOG.md has no section `## [{tag}]` for the tag v{tag}"));
+        }
+        for tag in tags.iter().filter(|tag| numbers(tag) > numbers(version)) {
+            problems.push(format!("v{tag} is newer than the version {version} of the workspace"));
         }
         // The newest section may come before its tag.
         for section in sections.iter().filter(|of| **of != "Unreleased" && **of != version) {
@@ -107,6 +116,7 @@ usm-core = { path = \"crates/usm-core\", version = \"0.2.0\" }
             (old.as_str(), CHANGELOG, "v0.1.0", "", "asks for 0.1.0"),
             (MANIFEST, CHANGELOG, "v0.0.9\nv0.1.0", "", "no section `## [0.0.9]`"),
             (MANIFEST, CHANGELOG, "", "", "no tag v0.1.0"),
+            (MANIFEST, "## [0.10.0]\n", "v0.10.0", "", "v0.10.0 is newer"),
             (MANIFEST, CHANGELOG, "v0.1.0\nv0.2.0", "", "another commit"),
             (MANIFEST, CHANGELOG, "v0.1.0", "v0.1.0", "this commit has the tag v0.1.0"),
         ] {
