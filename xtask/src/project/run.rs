@@ -57,13 +57,21 @@ fn finish(mut command: Command, line: &str, limit: Duration) -> Result<String> {
                 let processes = descendants(process).into_iter().map(|process| process.to_string());
                 // What is gone already is an error that nobody needs.
                 let _ = Command::new("kill").arg("-KILL").args(processes).output();
-                bail!("this command was ended after {} min:\n$ {line}", limit.as_secs() / 60);
+                // What it printed last tells where it hung.
+                let output = receiver.recv_timeout(SIGN_OF_LIFE).ok().and_then(Result::ok);
+                let printed = output.map(|output| text([output.stdout, output.stderr]).concat());
+                let printed = printed.unwrap_or_default();
+                bail!("this command was ended after {} min:\n$ {line}\n{printed}", limit.as_secs() / 60);
             }
         }
     };
-    let [stdout, stderr] = [stdout, stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+    let [stdout, stderr] = text([stdout, stderr]);
     ensure!(status.success(), "this command failed ({status}):\n$ {line}\n{stdout}{stderr}");
     Ok(stdout)
+}
+
+fn text(streams: [Vec<u8>; 2]) -> [String; 2] {
+    streams.map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// A process and all that it has started, as far as their parents still run.
@@ -98,12 +106,14 @@ mod tests {
     fn a_command_that_hangs_is_ended_with_its_children() {
         let shell = Shell::new().unwrap();
         let marked = "sleep 4242.42";
-        let command = || shell.cmd("sh").args(["-c", &format!("{marked} & {marked}; wait")]);
+        let script = format!("echo begun; {marked} & {marked}; wait");
+        let command = || shell.cmd("sh").args(["-c", &script]);
         let mut silent = Command::from(command());
         silent.stdout(Stdio::piped());
-        for command in [Command::from(command()), silent] {
+        for (command, printed) in [(Command::from(command()), ""), (silent, "begun")] {
             let failure = finish(command, marked, Duration::from_millis(300)).unwrap_err().to_string();
-            assert!(failure.contains("was ended after 0 min") && failure.contains(marked), "{failure}");
+            assert!(failure.starts_with("this command was ended after 0 min"), "{failure}");
+            assert!(failure.contains(marked) && failure.trim_end().ends_with(printed), "{failure}");
             let left = Command::new("pgrep").args(["-f", &format!("^{marked}")]).output().unwrap();
             assert_eq!(String::from_utf8_lossy(&left.stdout), "");
         }

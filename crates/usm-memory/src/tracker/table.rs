@@ -784,25 +784,29 @@ mod tests {
     #[test]
     fn readers_that_come_later_stand_behind_a_writer() {
         let table = table();
-        thread::scope(|scope| {
-            let reading = scope.spawn(|| enter(&table, Use::Operation, 0..1, false).unwrap()).join().unwrap();
-            let writer = scope.spawn(|| {
-                let write = wait(&table, Use::Operation, 0..1, true).unwrap();
-                table.release(&[write]);
-            });
-            while table.lock().waiting.is_empty() {
-                thread::yield_now();
-            }
-            assert!(enter(&table, Use::Operation, 0..1, false).unwrap_err().may_wait || writer.is_finished());
-            // An operation that has entries already comes to its end.
-            let own = enter(&table, Use::Operation, 8..9, false).unwrap();
-            let further = enter(&table, Use::Operation, 0..1, false).unwrap();
-            table.release(&[further]);
-            table.release(&[own]);
-            table.release(&[reading]);
-            writer.join().unwrap();
-        });
+        let [reader, writer] = [new_number(), new_number()];
+        let reading = as_thread(reader, || enter(&table, Use::Operation, 0..1, false).unwrap());
+        let (mut line, mut write) = (None, [0]);
+        let mut try_to_write = || {
+            let wanted = [wanted(0..1, true)];
+            as_thread(writer, || table.try_acquire(caller(Use::Operation), &wanted, &mut write, &mut line))
+        };
+        assert!(try_to_write().unwrap_err().may_wait);
+        let ticket = table.lock().waiting[0].ticket;
+        // As in a wait that lasts, whatever this thread does meanwhile.
+        table.lock().set_away(ticket, None);
+        assert!(enter(&table, Use::Operation, 0..1, false).unwrap_err().may_wait);
+        // An operation that has entries already comes to its end.
+        let own = enter(&table, Use::Operation, 8..9, false).unwrap();
+        let further = enter(&table, Use::Operation, 0..1, false).unwrap();
+        for id in [further, own, reading] {
+            table.release(&[id]);
+        }
+        assert!(table.wait_once(ticket, Duration::ZERO), "nothing is in the way any more");
+        try_to_write().unwrap();
         assert!(table.lock().waiting.is_empty());
+        table.release(&write);
+        enter(&table, Use::Operation, 0..1, false).unwrap();
     }
 
     #[test]
