@@ -312,6 +312,31 @@ def test_arrays_on_other_queues_come_on_the_default_queue():
     assert array.sycl_queue == queue
 
 
+def a_part(array):
+    return array[1:]
+
+
+@PLACE
+def test_an_array_that_comes_back_is_the_same_memory(device, kind):
+    device = device_of(device, kind)
+    array = ut.arange(20000, dtype="int64", usm_type=kind, device=device)
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        back = pool.apply(a_part, (array,))
+    assert back.usm_data._pointer - array.usm_data._pointer in (0, 8)
+    # Both overlap, which is known.
+    array[:-1] = back
+    assert ut.asnumpy(array).tolist() == [*range(1, 20000), 19999]
+    back[:] = array[:-1]
+    assert ut.asnumpy(array).tolist() == [1, *range(1, 19999), 19999]
+    # Of what was freed meanwhile the bytes come back.
+    first, second = ut.full(20000, 7, usm_type=kind, device=device), ut.full(20000, 8, usm_type=kind, device=device)
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        waiting = pool.apply_async(a_part, (first,))
+        del first
+        assert int(waiting.get(60)[-1]) == 7
+    assert int(second[-1]) == 8
+
+
 def queue_and_view(array):
     array[0] = 0
     default = usm.SyclQueue(usm.get_device_cached_queue(array.sycl_device))

@@ -35,6 +35,11 @@ impl Ownership {
         Self::Borrowed(Arc::new(()))
     }
 
+    /// Whether the memory is of another process.
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(self, Self::Borrowed(owner) if owner.is::<Opened>())
+    }
+
     fn holder(&self) -> Holder {
         match self {
             Self::Owned(_) => Holder::Owned,
@@ -57,11 +62,16 @@ impl fmt::Debug for Ownership {
 /// Memory of another process that is open in this one: the owner of borrowed blocks.
 pub(crate) struct Opened {
     pub(crate) memory: Allocation,
+    /// Whether this process may write to it.
+    pub(crate) is_writable: bool,
 }
 
 impl fmt::Debug for Opened {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Opened").field("memory", &self.memory).finish()
+        f.debug_struct("Opened")
+            .field("memory", &self.memory)
+            .field("is_writable", &self.is_writable)
+            .finish()
     }
 }
 
@@ -357,13 +367,8 @@ impl Drop for Block {
             _ if pending & (RELEASED | SUBMITTED) != 0 => own.settle_or_leak(pending),
             _ => {}
         }
-        let may_be_open = match &own.ownership {
-            Ownership::Owned(_) => true,
-            // What this process has opened goes with the last block over it.
-            Ownership::Borrowed(owner) => !owner.is::<Opened>(),
-            Ownership::Leased(_) => false,
-        };
-        if is_shared && may_be_open {
+        // What this process has opened goes with the last block over it.
+        if is_shared && !is_leased && !own.ownership.is_open() {
             let ownership = mem::replace(&mut own.ownership, Ownership::nobody());
             held::release(Freed { queue: own.queue.clone(), start: own.start, ownership });
         }

@@ -7,6 +7,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
 
 use super::block::Block;
+use super::returns;
 use super::slot::FreeSlot;
 
 /// More references than this are no program, but a loop that forgets them.
@@ -41,6 +42,19 @@ impl BlockRef {
     #[inline]
     pub(super) unsafe fn of_slot(block: NonNull<Block>) -> Self {
         Self { tagged: block }
+    }
+
+    /// One more holder of a block that may have none any more.
+    ///
+    /// # Safety
+    /// 1. The block is there during the call.
+    pub(super) unsafe fn of_live(block: NonNull<Block>) -> Option<Self> {
+        // SAFETY: the caller's promise 1.
+        let holders = &unsafe { block.as_ref() }.holders;
+        let more = |holders| (1..MAX_HOLDERS).contains(&holders).then(|| holders + 1);
+        // What other holders did comes before.
+        holders.fetch_update(Ordering::AcqRel, Ordering::Relaxed, more).ok()?;
+        Some(Self { tagged: block })
     }
 
     pub(crate) fn ptr_eq(&self, other: &Self) -> bool {
@@ -107,11 +121,14 @@ impl Clone for BlockRef {
 impl Drop for BlockRef {
     #[inline]
     fn drop(&mut self) {
-        // Only holders make others, so that the only one need not count itself out. What other holders did comes before the end. No
-        // fence, since ThreadSanitizer knows none.
-        let is_only_one = self.holders.load(Ordering::Acquire) == 1;
+        // Only holders make others, so that the only one need not count itself out, unless the memory may come back from another process.
+        // What other holders did comes before the end. No fence, since ThreadSanitizer knows none.
+        let is_only_one = self.holders.load(Ordering::Acquire) == 1 && !self.state().is_shared();
         if !is_only_one && self.holders.fetch_sub(1, Ordering::AcqRel) != 1 {
             return;
+        }
+        if self.state().is_shared() {
+            returns::forget(self);
         }
         if self.is_slot() {
             // SAFETY: H1: this was the last holder.

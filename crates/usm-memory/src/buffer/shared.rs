@@ -62,7 +62,7 @@ impl Block {
                 },
                 Ownership::Leased(lease) => lease.below().map_or_else(|| self.external(), Self::extent),
                 Ownership::Borrowed(owner) => match owner.downcast_ref::<Opened>() {
-                    Some(Opened { memory }) => block(memory.as_ptr(), memory.len_bytes()),
+                    Some(Opened { memory, .. }) => block(memory.as_ptr(), memory.len_bytes()),
                     None => self.external(),
                 },
             },

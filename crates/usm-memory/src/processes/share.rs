@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
 
 use usm_core::fork::PerProcess;
-use usm_core::{DeviceLocation, Event, Queue, SharedMemory, UsmKind};
+use usm_core::{DeviceLocation, Event, Queue, SharedMemory};
 
 use super::{lock, system};
-use crate::buffer::{self, Opened};
+use crate::buffer::{self, Identity, Opened};
 use crate::{Error, Operand, Result, UsmBuffer, submit_async};
 
 /// A range of memory that another process of this user can open: [`UsmBuffer::share`] gives it, [`UsmBuffer::open_shared`] takes it.
@@ -83,6 +83,10 @@ impl UsmBuffer {
         let location = self.memory_device().location()?;
         // SAFETY: the caller's promise 1.
         let (memory, offset_bytes) = unsafe { self.block().share() }?;
+        // What is open is found without that.
+        if !self.ownership().is_open() {
+            buffer::remember_shared(self.block(), &identity_of(&memory)?, offset_bytes);
+        }
         Ok(SharedBuffer {
             memory,
             offset_bytes: offset_bytes + (self.address() - address),
@@ -92,21 +96,24 @@ impl UsmBuffer {
         })
     }
 
-    /// The memory of another process, for the context and the device of a queue. Memory that this process has open is opened once.
+    /// The memory of another process, for the context and the device of a queue. Memory that this process has open is opened once, and
+    /// memory of this process that comes back is the buffer itself.
     ///
     /// # Errors
     /// [`Error::OutOfBounds`] for a range beyond the memory; [`Error::Core`] with
     /// [`NotShareable`](usm_core::Error::NotShareable), [`SharedMemory`](usm_core::Error::SharedMemory) and
     /// [`OutOfMemory`](usm_core::Error::OutOfMemory).
     pub fn open_shared(queue: &Queue, shared: &SharedBuffer) -> Result<Self> {
-        let (offset_bytes, len_bytes) = (shared.offset_bytes, shared.len_bytes);
-        let opened = open_once(queue, &shared.memory, shared.is_writable)?;
-        Self::over_opened(
-            queue,
-            opened,
-            offset_bytes..offset_bytes.saturating_add(len_bytes),
-            shared.is_writable,
-        )
+        let range = shared.offset_bytes..shared.offset_bytes.saturating_add(shared.len_bytes);
+        let identity = identity_of(&shared.memory)?;
+        if let Some(own) = buffer::find_shared(&identity, &range)?
+            && own.context() == queue.context()
+        {
+            let own = own.on_queue(queue)?;
+            return Ok(if shared.is_writable { own } else { own.read_only() });
+        }
+        let opened = open_once(queue, &shared.memory, identity, shared.is_writable)?;
+        Self::over_opened(queue, opened, range, shared.is_writable)
     }
 }
 
@@ -143,20 +150,9 @@ impl UsmBuffer {
     }
 }
 
-/// What says that memory is the same: the [identity](system::identity) of its first file, and what the runtime knows it by.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Identity {
-    file: Option<(u64, u64)>,
-    data: Vec<u8>,
-    kind: UsmKind,
-    is_writable: bool,
-}
-
-impl Identity {
-    fn of(memory: &SharedMemory, is_writable: bool) -> Result<Self> {
-        let file = memory.files.first().map(|file| system::identity(file)).transpose()?;
-        Ok(Self { file, data: memory.data.clone(), kind: memory.kind, is_writable })
-    }
+fn identity_of(memory: &SharedMemory) -> Result<Identity> {
+    let file = memory.files.first().map(|file| system::identity(file)).transpose()?;
+    Ok(Identity { file, data: memory.data.clone(), kind: memory.kind })
 }
 
 type OpenedMemory = HashMap<Identity, Vec<Weak<Opened>>>;
@@ -164,12 +160,16 @@ type OpenedMemory = HashMap<Identity, Vec<Weak<Opened>>>;
 /// A forked child has copies of some of these pages: it opens memory for itself.
 static OPENED: PerProcess<Mutex<Option<OpenedMemory>>> = PerProcess::new(Mutex::new(None));
 
-fn open_once(queue: &Queue, memory: &SharedMemory, is_writable: bool) -> Result<Arc<Opened>> {
-    let identity = Identity::of(memory, is_writable)?;
-    if let Some(known) = find(&identity, queue, memory.len_bytes) {
+fn open_once(
+    queue: &Queue,
+    memory: &SharedMemory,
+    identity: Identity,
+    is_writable: bool,
+) -> Result<Arc<Opened>> {
+    if let Some(known) = find(&identity, queue, memory.len_bytes, is_writable) {
         return Ok(known);
     }
-    let new = Arc::new(Opened { memory: queue.open_shared(memory, is_writable)? });
+    let new = Arc::new(Opened { memory: queue.open_shared(memory, is_writable)?, is_writable });
     // Another thread may have been as quick. Both are right.
     let mut opened = lock(OPENED.get());
     let opened = opened.get_or_insert_default();
@@ -181,14 +181,15 @@ fn open_once(queue: &Queue, memory: &SharedMemory, is_writable: bool) -> Result<
     Ok(new)
 }
 
-fn find(identity: &Identity, queue: &Queue, len_bytes: usize) -> Option<Arc<Opened>> {
+fn find(identity: &Identity, queue: &Queue, len_bytes: usize, is_writable: bool) -> Option<Arc<Opened>> {
     // Dropped without the lock.
     let known: Vec<_> = {
         let opened = lock(OPENED.get());
         opened.as_ref()?.get(identity)?.iter().filter_map(Weak::upgrade).collect()
     };
-    let is_whole = |known: &Opened| known.memory.len_bytes() >= len_bytes;
-    known.into_iter().find(|known| is_whole(known) && known.memory.context() == queue.context())
+    let is_enough =
+        |known: &Opened| known.memory.len_bytes() >= len_bytes && (known.is_writable || !is_writable);
+    known.into_iter().find(|known| is_enough(known) && known.memory.context() == queue.context())
 }
 
 /// The number of memories of other processes that this process has open.

@@ -1,17 +1,25 @@
 //! Memory that several processes have. Forked children are the other processes.
 #![allow(clippy::unwrap_used)]
 
-use std::sync::Arc;
+use std::slice;
+use std::sync::{Arc, Barrier};
+use std::thread;
 
 use usm_core::testing::forks::one;
 use usm_core::testing::{host_queue, queues};
-use usm_core::{BackendId, Queue, UsmKind};
+use usm_core::{BackendId, Context, Queue, QueueProperties, UsmKind};
 use usm_memory::processes::{self, Handle};
 use usm_memory::resource::{DirectResource, PoolOptions, PoolResource, ShareableResource};
 use usm_memory::{Error, MemoryResource, UsmBuffer};
 
 fn queues_with_pages() -> impl Iterator<Item = Queue> {
     queues().into_iter().filter(|queue| queue.device().backend_id() != BackendId::Cuda)
+}
+
+/// A queue of another context. Memory that it opens has pages of its own there, as in another process.
+fn elsewhere(queue: &Queue) -> Queue {
+    let context = Context::new(slice::from_ref(queue.device())).unwrap();
+    context.create_queue(queue.device(), QueueProperties::default()).unwrap()
 }
 
 fn bytes(buffer: &UsmBuffer) -> Vec<u8> {
@@ -31,9 +39,9 @@ fn parts_of_one_allocation_are_open_once() {
             let buffer = UsmBuffer::allocate(&queue, kind, 100_000).unwrap();
             buffer.copy_from_host(&(0..100_000).map(|i| (i % 251) as u8).collect::<Vec<_>>(), 0).unwrap();
             let (first, second) = buffer.split_at(40_000).unwrap();
-            let before = processes::opened();
-            let opened =
-                [&first, &second].map(|part| UsmBuffer::open_shared(&queue, &part.share().unwrap()).unwrap());
+            let (before, elsewhere) = (processes::opened(), elsewhere(&queue));
+            let opened = [&first, &second]
+                .map(|part| UsmBuffer::open_shared(&elsewhere, &part.share().unwrap()).unwrap());
             assert!(processes::opened() > before);
             assert_eq!(opened[1].address() - opened[0].address(), 40_000, "{queue:?} {kind}");
             assert_eq!((bytes(&opened[0]), bytes(&opened[1])), (bytes(&first), bytes(&second)));
@@ -51,7 +59,8 @@ fn read_only_memory_is_read_only_elsewhere() {
     for kind in UsmKind::ALL {
         let buffer = UsmBuffer::allocate(&queue, kind, 1 << 16).unwrap();
         buffer.fill(&[5]).unwrap();
-        let opened = UsmBuffer::open_shared(&queue, &buffer.read_only().share().unwrap()).unwrap();
+        let shared = buffer.read_only().share().unwrap();
+        let opened = UsmBuffer::open_shared(&elsewhere(&queue), &shared).unwrap();
         assert!(!opened.is_writable());
         assert!(matches!(opened.fill(&[1]), Err(Error::ReadOnly)));
         assert_eq!(bytes(&opened)[0], 5);
@@ -59,16 +68,91 @@ fn read_only_memory_is_read_only_elsewhere() {
 }
 
 #[test]
-fn small_memory_is_shared_from_a_shareable_pool() {
+fn memory_that_may_be_written_is_not_opened_anew_to_be_read() {
+    let queue = host_queue();
+    let buffer = UsmBuffer::allocate(&queue, UsmKind::Shared, 1 << 16).unwrap();
+    let elsewhere = elsewhere(&queue);
+    let [writable, read_only] = [&buffer, &buffer.read_only()]
+        .map(|buffer| UsmBuffer::open_shared(&elsewhere, &buffer.share().unwrap()).unwrap());
+    assert_eq!((writable.address(), processes::opened()), (read_only.address(), 1));
+    assert!(writable.is_writable() && !read_only.is_writable());
+}
+
+#[test]
+fn memory_that_comes_back_is_the_buffer_itself() {
     for queue in queues_with_pages() {
         let shareable = pool(Arc::new(ShareableResource));
+        for kind in UsmKind::ALL {
+            let large = UsmBuffer::allocate(&queue, kind, 100_000).unwrap();
+            let slots = [50, 60].map(|len| UsmBuffer::allocate_in(&shareable, &queue, kind, len).unwrap());
+            for buffer in [&large, &slots[0], &slots[1]] {
+                let part = buffer.sub_buffer(10, 30).unwrap();
+                let there = UsmBuffer::open_shared(&elsewhere(&queue), &part.share().unwrap()).unwrap();
+                assert_ne!(there.address(), part.address());
+                for there in [&there, &there.read_only()] {
+                    let back = UsmBuffer::open_shared(&queue, &there.share().unwrap()).unwrap();
+                    assert!(back.same_allocation(buffer), "{queue:?} {kind}");
+                    assert_eq!((back.address(), back.len_bytes()), (part.address(), 30));
+                    assert_eq!(back.is_writable(), there.is_writable());
+                }
+                let num_holders = buffer.num_holders();
+                assert_eq!(num_holders, 2, "the buffer and its part");
+            }
+            // What was freed meanwhile is another buffer of the same bytes.
+            large.fill(&[7]).unwrap();
+            let there = UsmBuffer::open_shared(&elsewhere(&queue), &large.share().unwrap()).unwrap();
+            drop(large);
+            let back = UsmBuffer::open_shared(&queue, &there.share().unwrap()).unwrap();
+            assert_eq!(bytes(&back), vec![7; 100_000]);
+        }
+    }
+}
+
+#[test]
+fn memory_comes_back_while_its_last_buffer_goes() {
+    const ROUNDS: usize = 500;
+    let queue = host_queue();
+    let there = elsewhere(&queue);
+    let pools = [pool(Arc::new(ShareableResource)), pool(Arc::new(DirectResource))];
+    for (round, len) in (0..ROUNDS).flat_map(|round| [(round, 100), (round, 40_000)]) {
+        let buffer = UsmBuffer::allocate_in(&pools[round % 2], &queue, UsmKind::Shared, len);
+        let buffer = buffer.unwrap();
+        if len == 100 && round % 2 == 1 {
+            continue; // it has no pages of its own
+        }
+        buffer.fill(&[round as u8]).unwrap();
+        // Open there, so that nobody gets the memory.
+        let opened = UsmBuffer::open_shared(&there, &buffer.share().unwrap()).unwrap();
+        let shared = opened.share().unwrap();
+        let start = Barrier::new(2);
+        let back = thread::scope(|scope| {
+            let end = scope.spawn(|| {
+                start.wait();
+                drop(buffer);
+            });
+            start.wait();
+            let back = UsmBuffer::open_shared(&queue, &shared).unwrap();
+            end.join().unwrap();
+            back
+        });
+        // Others that are allocated now are other memory.
+        let other = UsmBuffer::allocate_in(&pools[round % 2], &queue, UsmKind::Shared, len).unwrap();
+        other.fill(&[!round as u8]).unwrap();
+        assert_eq!(bytes(&back), vec![round as u8; len]);
+    }
+}
+
+#[test]
+fn small_memory_is_shared_from_a_shareable_pool() {
+    for queue in queues_with_pages() {
+        let (shareable, elsewhere) = (pool(Arc::new(ShareableResource)), elsewhere(&queue));
         for kind in UsmKind::ALL {
             let few: Vec<_> =
                 (0..40).map(|_| UsmBuffer::allocate_in(&shareable, &queue, kind, 100).unwrap()).collect();
             few.iter().zip(0_u8..).for_each(|(buffer, value)| buffer.fill(&[value]).unwrap());
             let opened: Vec<_> = few
                 .iter()
-                .map(|buffer| UsmBuffer::open_shared(&queue, &buffer.share().unwrap()).unwrap())
+                .map(|buffer| UsmBuffer::open_shared(&elsewhere, &buffer.share().unwrap()).unwrap())
                 .collect();
             assert!(opened.iter().zip(0_u8..).all(|(buffer, value)| bytes(buffer) == [value; 100]));
             opened[7].fill(&[77]).unwrap();
@@ -101,12 +185,13 @@ fn small_memory_is_shared_from_a_shareable_pool() {
 #[test]
 fn pools_use_shared_slots_again() {
     for queue in queues_with_pages() {
+        let elsewhere = elsewhere(&queue);
         for kind in UsmKind::ALL {
             let pool = pool(Arc::new(DirectResource));
             for step in 0..50_u8 {
                 let buffer = UsmBuffer::allocate_in(&pool, &queue, kind, 50_000).unwrap();
                 buffer.fill(&[step]).unwrap();
-                let opened = UsmBuffer::open_shared(&queue, &buffer.share().unwrap()).unwrap();
+                let opened = UsmBuffer::open_shared(&elsewhere, &buffer.share().unwrap()).unwrap();
                 drop(buffer);
                 let other = UsmBuffer::allocate_in(&pool, &queue, kind, 50_000).unwrap();
                 other.fill(&[99]).unwrap();
@@ -124,6 +209,7 @@ fn pools_use_shared_slots_again() {
 #[test]
 fn freed_memory_of_a_gpu_waits_until_it_is_closed() {
     for queue in queues().into_iter().filter(|queue| queue.device().backend_id() == BackendId::Cuda) {
+        let elsewhere = elsewhere(&queue);
         for len in [100, 50_000, 3 << 20] {
             let pool = pool(Arc::new(DirectResource));
             for resource in [&pool as &dyn MemoryResource, &DirectResource] {
@@ -133,7 +219,7 @@ fn freed_memory_of_a_gpu_waits_until_it_is_closed() {
                 let shared = buffer.share().unwrap();
                 let parts = buffer.split_at(len / 2).unwrap();
                 let opened = [&shared, &parts.1.share().unwrap()]
-                    .map(|shared| UsmBuffer::open_shared(&queue, shared).unwrap());
+                    .map(|shared| UsmBuffer::open_shared(&elsewhere, shared).unwrap());
                 assert_eq!(opened.each_ref().map(UsmBuffer::address), [buffer.address(), parts.1.address()]);
                 // What is open is shared again, as it came.
                 let again = opened[1].share().unwrap();
@@ -162,7 +248,7 @@ fn a_forked_child_opens_memory_for_itself() {
         let buffer = UsmBuffer::allocate(&queue, kind, 1 << 16).unwrap();
         buffer.fill(&[1]).unwrap();
         let shared = buffer.share().unwrap();
-        let opened = UsmBuffer::open_shared(&queue, &shared).unwrap();
+        let opened = UsmBuffer::open_shared(&elsewhere(&queue), &shared).unwrap();
         let child = || {
             // What it inherited is a copy, and what it opens is the memory.
             opened.fill(&[3]).unwrap();
@@ -189,7 +275,7 @@ fn a_forked_child_shares_slots_of_its_own_copy() {
     let child = || {
         first.fill(&[7]).unwrap();
         let opened = [&first, &second]
-            .map(|buffer| UsmBuffer::open_shared(&host_queue(), &buffer.share().unwrap()).unwrap());
+            .map(|buffer| UsmBuffer::open_shared(&elsewhere(&queue), &buffer.share().unwrap()).unwrap());
         second.fill(&[8]).unwrap();
         opened.each_ref().map(|opened| bytes(opened)[99]) == [7, 8]
     };
@@ -204,8 +290,9 @@ fn longer_ranges_are_opened_beside_shorter_ones() {
     let mut shared = buffer.share().unwrap();
     let whole = shared.clone();
     (shared.memory.len_bytes, shared.len_bytes) = (1 << 13, 100);
-    let short = UsmBuffer::open_shared(&queue, &shared).unwrap();
-    let long = UsmBuffer::open_shared(&queue, &whole).unwrap();
+    let elsewhere = elsewhere(&queue);
+    let short = UsmBuffer::open_shared(&elsewhere, &shared).unwrap();
+    let long = UsmBuffer::open_shared(&elsewhere, &whole).unwrap();
     assert_eq!((short.len_bytes(), long.len_bytes()), (100, 1 << 16));
 }
 
