@@ -336,6 +336,28 @@ def test_a_process_without_file_descriptors_sends_copies():
     assert run(code).split() == ["sent"]
 
 
+def test_a_process_without_file_descriptors_answers_others():
+    """A task whose arguments no worker gets would never end."""
+    code = """
+        import multiprocessing
+        import resource
+        from concurrent.futures import ProcessPoolExecutor
+
+        context = multiprocessing.get_context("fork")
+        with context.Pool(3) as pool, ProcessPoolExecutor(3, mp_context=context) as executor:
+            pool.map(abs, range(30))
+            list(executor.map(abs, range(30)))
+            resource.setrlimit(resource.RLIMIT_NOFILE, (80, 80))
+            arrays = [ut.full(20000, number, usm_type="shared", device="host") for number in range(100)]
+            for map in (pool.map, executor.map):
+                # Tuples, so that a task has one array.
+                assert list(map(at_end, arrays)) == list(range(100))
+        print("answered")
+    """
+    start = "def at_end(array):\n    return int(array[19999])\n\n"
+    assert run(start + textwrap.dedent(code)).split() == ["answered"]
+
+
 def test_what_is_left_of_a_process_is_not_what_others_have_opened():
     """A reader that has got memory says so to the process itself, which hears that before it hands the rest over."""
     code = """

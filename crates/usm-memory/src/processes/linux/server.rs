@@ -264,6 +264,7 @@ impl Server {
     pub(super) fn serve(&self, end: Option<BorrowedFd<'_>>, is_over: impl Fn() -> bool) {
         let mut connections: Vec<Connection> = Vec::new();
         let mut pause = SHORTEST_PAUSE;
+        let mut spare = self.spare();
         while !is_over() {
             let is_awaited = buffer::held_count() > 0;
             let streams = connections.iter().map(|connection| connection.stream.as_fd());
@@ -297,13 +298,14 @@ impl Server {
                 }
                 _ => connection.started.is_none_or(|started| started.elapsed() < QUESTION),
             });
-            if connections.len() >= MANY_CONNECTIONS {
+            spare = spare.or_else(|| self.spare());
+            if connections.len() >= MANY_CONNECTIONS || spare.is_none() {
                 let is_idle =
                     |connection: &Connection| connection.asked.is_none() && connection.sent.is_none();
                 connections.retain(|connection| connection.started.is_some() || !is_idle(connection));
             }
             if is_ready[0] {
-                connections.extend(self.accept());
+                connections.extend(self.accept(&mut spare));
             }
         }
         self.hear_out(connections);
@@ -331,11 +333,23 @@ impl Server {
         }
     }
 
-    fn accept(&self) -> Option<Connection> {
+    /// A file descriptor that a connection can have in a process without others: what it shares may have taken all.
+    fn spare(&self) -> Option<OwnedFd> {
+        self.wake.try_clone().ok()
+    }
+
+    fn accept(&self, spare: &mut Option<OwnedFd>) -> Option<Connection> {
         // No child is forked that has the socket and does not know its number.
-        let accepted = fork::hold_off(|| {
-            self.listener.accept().inspect(|(stream, _)| _ = ACCEPTED.lock().insert(stream.as_raw_fd()))
-        });
+        let accept = || {
+            fork::hold_off(|| {
+                let accepted = self.listener.accept();
+                accepted.inspect(|(stream, _)| _ = ACCEPTED.lock().insert(stream.as_raw_fd()))
+            })
+        };
+        let accepted = match accept() {
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock && spare.take().is_some() => accept(),
+            accepted => accepted,
+        };
         match accepted {
             Ok((stream, _)) => {
                 let connection = Connection::new(stream);
