@@ -56,3 +56,49 @@ def test_operations(made, operation, is_lazy):
     assert (found.usm_type, found.sycl_queue) == (a.usm_type, a.sycl_queue)
     expected = OPERATIONS[operation](xr.DataArray(n, **names)).data
     np.testing.assert_allclose(ut.asnumpy(found), expected, rtol=1e-6)
+
+
+NUMBER_OPERATIONS = {
+    "where": lambda a: a.where(a > 3, 0.0),
+    "fillna": lambda a: a.where(a > 3).fillna(0.0),
+    "reindex": lambda a: a.reindex(x=[0, 9]),
+    "align": lambda a: xr.align(a, a.isel(x=[0]), join="outer")[1],
+    "idxmax": lambda a: a.idxmax("x"),
+    "weighted": lambda a: a.weighted(xr.DataArray(a.data[0], dims="x").fillna(0.0)).mean(),
+}
+
+
+@pytest.mark.parametrize("operation", NUMBER_OPERATIONS)
+def test_numbers_become_arrays_of_the_default_device(operation):
+    """The guide says which methods that hits."""
+    values = np.arange(6.0).reshape(2, 3)
+    names = {"dims": ("t", "x"), "coords": {"x": [0, 1, 2]}}
+    for device in ("host", requirements.device_of("sycl")):
+        array = xr.DataArray(ut.asarray(values, device=device), **names)
+        if array.data.sycl_device == ut.empty(0).sycl_device:
+            found = NUMBER_OPERATIONS[operation](array)
+            assert type(found.data) is ut.usm_ndarray
+            expected = NUMBER_OPERATIONS[operation](xr.DataArray(values, **names))
+            np.testing.assert_allclose(ut.asnumpy(found.data), expected.data)
+        else:
+            with pytest.raises(ut.ExecutionPlacementError, match="to_device"):
+                NUMBER_OPERATIONS[operation](array)
+
+
+NUMPY_OPERATIONS = {
+    "dropna": lambda a: a.dropna("x"),
+    "interp": lambda a: a.interp(x=0.5),
+    "quantile": lambda a: a.quantile(0.5),
+}
+
+
+@pytest.mark.parametrize("operation", NUMPY_OPERATIONS)
+def test_what_needs_numpy_refuses_device_memory(operation):
+    values = np.arange(6.0).reshape(2, 3)
+    names = {"dims": ("t", "x"), "coords": {"x": [0, 1, 2]}}
+    device = requirements.device_of("sycl")
+    with pytest.raises(TypeError, match="asnumpy"):
+        NUMPY_OPERATIONS[operation](xr.DataArray(ut.asarray(values, usm_type="device", device=device), **names))
+    shared = xr.DataArray(ut.asarray(values, usm_type="shared", device=device), **names)
+    found = NUMPY_OPERATIONS[operation](shared).data
+    np.testing.assert_allclose(np.asarray(found), NUMPY_OPERATIONS[operation](xr.DataArray(values, **names)).data)
