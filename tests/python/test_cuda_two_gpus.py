@@ -1,6 +1,8 @@
 """Two GPUs in one program: memory of each, arrays of both, copies between them, exchange, and refusals by name."""
 
+import ctypes
 import gc
+import os
 
 import pytest
 
@@ -8,7 +10,8 @@ import usm
 import usm.memory as um
 import usm.tensor as ut
 
-from support import requirements
+from support import requirements, storm
+from support.cuda import Driver
 
 DTYPES = ["u1", "i2", "f4", "f8", "c16"]
 
@@ -182,3 +185,24 @@ def test_all_memory_goes_back(queues):
     del arrays
     gc.collect()
     assert usm.live_allocations()["count"] == before
+
+
+def used_bytes(devices):
+    free, total = ctypes.c_size_t(), ctypes.c_size_t()
+    used = []
+    for device_id in range(len(devices)):
+        driver = Driver(device_id)
+        driver.call("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total))
+        driver.close()
+        used.append(total.value - free.value)
+    return used
+
+
+def test_a_storm_of_two_processes_leaves_nothing(gpus):
+    """``USM_TEST_STORM=20000`` makes it long. Nothing else may use the GPUs meanwhile then."""
+    before = used_bytes(gpus)
+    storm.check(storm.SEED, storm.arrays_of_run(150), 2, [device.filter_string for device in gpus])
+    if "USM_TEST_STORM" in os.environ:
+        after = used_bytes(gpus)
+        print(f"bytes in use before and after: {before}, {after}")
+        assert all(now <= then for now, then in zip(after, before, strict=True))

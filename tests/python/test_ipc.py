@@ -9,6 +9,7 @@ import socket
 import sys
 import threading
 import time
+from multiprocessing.reduction import ForkingPickler
 
 import pytest
 
@@ -335,6 +336,33 @@ def test_an_array_that_comes_back_is_the_same_memory(device, kind):
         del first
         assert int(waiting.get(60)[-1]) == 7
     assert int(second[-1]) == 8
+
+
+def forward_and_end(pipe):
+    """Gives on what it gets, and ends before somebody reads that."""
+    array = pipe.recv()
+    pipe.send_bytes(bytes(ForkingPickler.dumps(array)))
+    array = None
+
+
+@PLACE
+@pytest.mark.parametrize("size", [100, 20000])
+def test_memory_on_its_way_has_no_other_use_after_the_end_of_who_sent_it(device, kind, size):
+    device = device_of(device, kind)
+    context = multiprocessing.get_context("spawn")
+    with um.use_pool(device, shareable=True):
+        array = ut.full(size, 5, "int64", usm_type=kind, device=device)
+        ours, theirs = context.Pipe()
+        process = context.Process(target=forward_and_end, args=(theirs,))
+        process.start()
+        ours.send(array)
+        data = ours.recv_bytes()
+        process.join(60)
+        assert process.exitcode == 0
+        del array
+        others = [ut.full(size, 9, "int64", usm_type=kind, device=device) for _ in range(50)]
+        assert ut.asnumpy(pickle.loads(data)).tolist() == [5] * size
+        assert all(int(other[-1]) == 9 for other in others)
 
 
 def queue_and_view(array):

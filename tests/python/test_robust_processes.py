@@ -1,6 +1,5 @@
 """Memory of several processes in trouble: some are killed, are of other users, or in namespaces and sandboxes."""
 
-import json
 import os
 import subprocess
 import sys
@@ -14,9 +13,7 @@ import usm.tensor as ut
 from support import process, requirements, storm
 
 #: Arrays of a storm of eight processes. ``cargo xtask verify processes`` sets it to 80,000.
-ARRAYS = int(os.environ.get("USM_TEST_STORM", "300"))
-#: The seed of the last failure, to see it again.
-SEED = int(os.environ.get("USM_TEST_SEED", "0")) or int.from_bytes(os.urandom(4), "little")
+ARRAYS = storm.arrays_of_run(300)
 #: Missing rights are a failure where the tests of storms are long.
 REQUIRE_RIGHTS = "USM_TEST_STORM" in os.environ
 #: Pages that may be left on the machine, which other programs use, too: a long storm has twenty times as many.
@@ -35,30 +32,9 @@ def test_a_storm_of_processes_leaves_nothing(device):
         pytest.skip("a storm of processes on one GPU is a test of its driver")
     arrays = ARRAYS if device == "host" else ARRAYS // 10 + 100
     before, name = shared_kib(), requirements.device_of(device).filter_string
-    folder = os.path.dirname(__file__)
-    paths = os.pathsep.join([folder, *filter(None, [os.environ.get("PYTHONPATH")])])
-    variables = {storm.TOKEN: f"{os.getpid()}-{device}", "PYTHONPATH": paths}
-    if device == "host":
-        # Each process looks for its devices.
-        variables |= {"USM_SYCL_ROOT": "/nowhere", "USM_CUDA": "0"}
-    done = subprocess.run(
-        [sys.executable, "-c", "from support.storm import main; main()", str(SEED), str(arrays), name],
-        cwd=folder,
-        env=os.environ | variables,
-        capture_output=True,
-        text=True,
-        timeout=process.LIMIT_S + arrays / 20,
-        check=False,
-    )
-    print(done.stdout)
-    assert done.returncode == 0, f"USM_TEST_SEED={SEED}\n{done.stdout}\n{done.stderr}"
-    assert done.stderr == ""
-    happened = json.loads(done.stdout.splitlines()[-1])
-    ends = sum(happened.get(how, 0) for how in storm.CALM + storm.ABRUPT)
-    assert happened["made"] >= arrays and ends == arrays // storm.ARRAYS_PER_END, happened
-    # Nothing is gone but what was on its way when its process was killed.
-    abrupt = sum(happened.get(how, 0) for how in storm.ABRUPT)
-    assert happened.get("gone", 0) <= abrupt * 2 * storm.WORKERS * storm.WINDOW, happened
+    # Each process looks for its devices.
+    environment = {"USM_SYCL_ROOT": "/nowhere", "USM_CUDA": "0"} if device == "host" else {}
+    storm.check(storm.SEED, arrays, 8, [name], **environment)
     assert shared_kib() < before + MOST_SHARED_KIB
 
 

@@ -1,4 +1,4 @@
-"""Processes that share arrays, and end at any moment: `main` with the arguments SEED, ARRAYS and DEVICE.
+"""Processes that share arrays, and end at any moment: `main` with the arguments SEED, ARRAYS, WORKERS, and DEVICE ….
 
 Workers make arrays and give them to others, in chains of one to four. Each one checks all bytes, and writes a number
 that the next one checks. Meanwhile workers return, raise, exit, leave without a word, and get SIGKILL. At the end, no
@@ -14,6 +14,7 @@ import os
 import random
 import signal
 import struct
+import subprocess
 import sys
 import time
 from collections import Counter, deque
@@ -29,11 +30,14 @@ import usm.ipc
 import usm.memory as um
 import usm.tensor as ut
 
-WORKERS = 8
+from . import process
+
 #: Commands that a worker has at most, without an answer.
 WINDOW = 4
 #: Each array with such a number comes with the end of a worker.
 ARRAYS_PER_END = 25
+#: The same for a long storm on GPUs, where workers take long to start.
+ARRAYS_PER_END_ON_GPUS = 100
 #: Elements at the start of each array, in which the processes of a chain write.
 SLOTS = 8
 #: Elements of 8 bytes: from the shortest shared array on, and more than a forked child has a copy of.
@@ -43,6 +47,8 @@ KINDS = ["shared", "host", "device"]
 CALM = ["return", "raise", "exit"]
 #: After these, it is gone.
 ABRUPT = ["leave", "kill"]
+#: The seed of the last failure, to see it again.
+SEED = int(os.environ.get("USM_TEST_SEED", "0")) or int.from_bytes(os.urandom(4), "little")
 #: Seconds without any answer that count as a hang.
 SILENCE_S = 60
 #: The environment of the processes of a run has its token here.
@@ -77,8 +83,8 @@ def _received(data: tuple[bytes, bytes]) -> tuple[ut.usm_ndarray, ut.usm_ndarray
     return "; ".join(reasons) or (found[0], found[1])
 
 
-def _made(number: int, length: int, kind: str, device: str) -> ut.usm_ndarray:
-    array = ut.full(length, number, "int64", usm_type=kind, device=device)
+def _made(number: int, length: int, kind: str, devices: list[str]) -> ut.usm_ndarray:
+    array = ut.full(length, number, "int64", usm_type=kind, device=devices[number % len(devices)])
     array[:SLOTS] = -1
     return array
 
@@ -116,13 +122,13 @@ def _counts() -> tuple[int, int, int]:
     return usm.ipc.pending(), *_shared_files()
 
 
-def work(pipe: Connection, device: str, seed: int) -> None:
+def work(pipe: Connection, devices: list[str], seed: int) -> None:
     """A worker: answers commands until one of them ends it."""
     choice, kept = random.Random(seed), {}
     while pipe.poll(2 * SILENCE_S):
         number, command, *arguments = pipe.recv()
         if command == "make":
-            kept[number] = array = _made(number, *arguments, device)
+            kept[number] = array = _made(number, *arguments, devices)
             pipe.send((number, _sent(array)))
         elif command == "take":
             hops, is_last, data = arguments
@@ -193,35 +199,51 @@ class WrongError(Exception):
     """The storm found something."""
 
 
-def _plan(seed: int, arrays: int) -> list[Task]:
+def arrays_of_run(few: int) -> int:
+    """How many arrays a storm has: the number of a long run, or a few."""
+    return int(os.environ.get("USM_TEST_STORM", few))
+
+
+def are_gpus(devices: list[str]) -> bool:
+    return devices[0].startswith("cuda")
+
+
+def arrays_per_end(devices: list[str]) -> int:
+    is_slow = are_gpus(devices) and "USM_TEST_STORM" in os.environ
+    return ARRAYS_PER_END_ON_GPUS if is_slow else ARRAYS_PER_END
+
+
+def _plan(seed: int, arrays: int, workers: int, devices: list[str]) -> list[Task]:
+    # Of CUDA, device memory alone has a form for other processes.
+    kinds = ["device"] if are_gpus(devices) else KINDS
     choice = random.Random(seed)
     tasks: list[Task] = []
     ways: list[str] = []
     for number in range(arrays):
-        chain = choice.choices(range(WORKERS), k=1 + choice.randrange(1, 5))
-        task = Task(number, choice.choice(LENGTHS), choice.choice(KINDS), chain, [])
-        if (number + 1) % ARRAYS_PER_END == 0:
+        chain = choice.choices(range(workers), k=1 + choice.randrange(1, 5))
+        task = Task(number, choice.choice(LENGTHS), choice.choice(kinds), chain, [])
+        if (number + 1) % arrays_per_end(devices) == 0:
             ways = ways or choice.sample(CALM + ABRUPT, k=5)
-            task.ends.append((choice.randrange(WORKERS), ways.pop(), choice.random() * 0.003))
+            task.ends.append((choice.randrange(workers), ways.pop(), choice.random() * 0.003))
         tasks.append(task)
     return tasks
 
 
 class Storm:
-    def __init__(self, seed: int, arrays: int, device: str) -> None:
-        self.device = device
+    def __init__(self, seed: int, arrays: int, workers: int, devices: list[str]) -> None:
+        self.devices = devices
         self.choice = random.Random(seed + 1)
-        self.waiting = deque(_plan(seed, arrays))
-        self.to_send: list[deque[Task]] = [deque() for _ in range(WORKERS)]
+        self.waiting = deque(_plan(seed, arrays, workers, devices))
+        self.to_send: list[deque[Task]] = [deque() for _ in range(workers)]
         self.happened: Counter[str] = Counter()
-        self.methods = ["forkserver"] * 8 + ["spawn"] + (["fork"] * 2 if device.startswith("host") else [])
-        self.workers = [self.start() for _ in range(WORKERS)]
+        self.methods = ["forkserver"] * 8 + ["spawn"] + (["fork"] * 2 if devices[0].startswith("host") else [])
+        self.workers = [self.start() for _ in range(workers)]
         self.last_answer = time.monotonic()
 
     def start(self) -> Worker:
         context = get_context(self.choice.choice(self.methods))
         ours, theirs = context.Pipe()
-        process = context.Process(target=work, args=(theirs, self.device, self.choice.randrange(1 << 30)), daemon=True)
+        process = context.Process(target=work, args=(theirs, self.devices, self.choice.randrange(1 << 30)), daemon=True)
         process.start()
         theirs.close()
         return Worker(process, ours)
@@ -229,10 +251,10 @@ class Storm:
     def run(self) -> None:
         left = len(self.waiting)
         while left:
-            while self.waiting and sum(map(len, self.to_send)) < WORKERS * WINDOW:
+            while self.waiting and sum(map(len, self.to_send)) < len(self.workers) * WINDOW:
                 task = self.waiting.popleft()
                 self.to_send[task.chain[0]].append(task)
-            for index in range(WORKERS):
+            for index in range(len(self.workers)):
                 while self.to_send[index] and len(self.workers[index].asked) < WINDOW:
                     self.send_task(index, self.to_send[index].popleft())
             left -= self.receive()
@@ -374,6 +396,31 @@ def processes_of(token: str) -> dict[int, str]:
     return found
 
 
+def check(seed: int, arrays: int, workers: int, devices: list[str], **environment: str) -> None:
+    """Runs a storm in a process of its own, which must find nothing."""
+    folder = os.path.dirname(os.path.dirname(__file__))
+    paths = os.pathsep.join([folder, *filter(None, [os.environ.get("PYTHONPATH")])])
+    numbers = map(str, (seed, arrays, workers))
+    done = subprocess.run(
+        [sys.executable, "-c", "from support.storm import main; main()", *numbers, *devices],
+        cwd=folder,
+        env=os.environ | {TOKEN: f"{os.getpid()}-{devices[0]}", "PYTHONPATH": paths} | environment,
+        capture_output=True,
+        text=True,
+        timeout=process.LIMIT_S + arrays / 20,
+        check=False,
+    )
+    print(done.stdout)
+    assert done.returncode == 0, f"USM_TEST_SEED={seed}\n{done.stdout}\n{done.stderr}"
+    assert done.stderr == ""
+    happened = json.loads(done.stdout.splitlines()[-1])
+    ends = sum(happened.get(how, 0) for how in CALM + ABRUPT)
+    assert happened["made"] >= arrays and ends == arrays // arrays_per_end(devices), happened
+    # Nothing is gone but what was on its way when its process was killed.
+    abrupt = sum(happened.get(how, 0) for how in ABRUPT)
+    assert happened.get("gone", 0) <= abrupt * 2 * workers * WINDOW, happened
+
+
 def _stop_forkserver() -> None:
     from multiprocessing import forkserver, resource_tracker
 
@@ -382,11 +429,11 @@ def _stop_forkserver() -> None:
 
 
 def main() -> None:
-    seed, arrays, device = int(sys.argv[1]), int(sys.argv[2]), (sys.argv[3:] or ["host:cpu:0"])[0]
-    print(f"seed {seed}, {arrays} arrays on {device}", flush=True)
+    (seed, arrays, workers), devices = map(int, sys.argv[1:4]), sys.argv[4:]
+    print(f"seed {seed}, {arrays} arrays of {workers} processes on {devices}", flush=True)
     started = time.monotonic()
     get_context("forkserver").set_forkserver_preload(["support.storm"])
-    storm = Storm(seed, arrays, device)
+    storm = Storm(seed, arrays, workers, devices)
     try:
         storm.run()
         storm.finish()

@@ -140,10 +140,14 @@ impl<F: Clone + Eq + Hash + Debug> Leases<F> {
         mapper: &mut M,
         form: F,
         offset_bytes: usize,
-        memory: SharedMemory,
+        mut memory: SharedMemory,
     ) -> Result<NonNull<u8>> {
         // From here on its process does not use it for something else.
         let lease = memory.files.first().map(|file| Lease::new(file)).transpose()?;
+        if let Some(first) = memory.files.first_mut() {
+            // The one that came may hold the memory, too, and a forked child would have it.
+            *first = Arc::new(files::open_anew(first, false)?);
+        }
         let is_own = self.shared.get(&memory.address).is_some_and(|own| own.data == memory.data);
         let (start, form) = if is_own {
             (pointer(memory.address)?, None)

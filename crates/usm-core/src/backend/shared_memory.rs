@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::files::SharedFile;
-use crate::UsmKind;
+use super::files::{self, SharedFile};
+use crate::{Result, UsmKind};
 
 /// What [`Queue::share`](crate::Queue::share) is to share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +47,18 @@ impl SharedMemory {
         // As `cuda/processes.rs` reads it.
         let data = [&(offset_bytes as u64).to_le_bytes()[..], &handle].concat();
         Self::new(UsmKind::Device, 0, len_bytes, data, Vec::new())
+    }
+
+    /// Puts a file in place of the first one that holds the memory by itself: as long as any process has it, also on its way to another
+    /// one, the memory has no other use.
+    ///
+    /// # Errors
+    /// [`Error::SharedMemory`](crate::Error::SharedMemory) when the system refuses, as without a free file descriptor.
+    pub fn hold(&mut self) -> Result<()> {
+        if let Some(first) = self.files.first_mut() {
+            *first = Arc::new(files::hold(first, false)?);
+        }
+        Ok(())
     }
 
     /// The parts, as another process sent them, of memory that the files keep.

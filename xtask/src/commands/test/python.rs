@@ -23,14 +23,16 @@ pub(in crate::commands) const CUDA: &str = "USM_CUDA";
 pub(super) const STAND_INS: &str = "USM_TEST_STAND_INS";
 
 /// The files about CUDA devices.
-const CUDA_TESTS: [&str; 7] = [
+const CUDA_TESTS: [&str; 9] = [
     "tests/python/test_bench_cuda.py",
     "tests/python/test_cuda_interface.py",
+    "tests/python/test_cuda_ipc.py",
     "tests/python/test_cuda_program.py",
     "tests/python/test_cuda_streams.py",
     "tests/python/test_cuda_stress.py",
     "tests/python/test_cuda_two_gpus.py",
     "tests/python/test_examples_output.py",
+    "tests/python/test_ipc.py",
 ];
 
 /// The most processes of pytest: each starts the SYCL runtime, with as many threads as there are cores.

@@ -64,7 +64,7 @@ pub(crate) fn hold(file: &OwnedFd, can_write: bool) -> Result<OwnedFd> {
 }
 
 /// A file of another process with a description of its own, which has a lock of its own.
-pub(super) fn open_anew(file: &OwnedFd, can_write: bool) -> Result<OwnedFd> {
+pub(crate) fn open_anew(file: &OwnedFd, can_write: bool) -> Result<OwnedFd> {
     let access = if can_write { libc::O_RDWR } else { libc::O_RDONLY };
     let path = format!("/proc/self/fd/{}\0", file.as_raw_fd());
     // SAFETY: FL1: a path with a final 0.

@@ -23,11 +23,14 @@ pub(super) use lease::Lease;
 #[cfg(all(windows, any(feature = "sycl", feature = "cuda")))]
 pub(super) use system::Lease;
 pub use system::SharedFile;
+pub(super) use system::hold;
 #[cfg(windows)]
 pub use system::no_sharing;
+#[cfg(any(feature = "sycl", feature = "cuda"))]
+pub(super) use system::open_anew;
 #[cfg(feature = "cuda")]
 pub(super) use system::{adopt_with_name, number};
 #[cfg(not(windows))]
-pub(super) use system::{check_len, error, hold};
+pub(super) use system::{check_len, error};
 #[cfg(any(not(windows), feature = "sycl", feature = "cuda"))]
 pub(super) use system::{create, is_held};

@@ -29,6 +29,17 @@ pub(crate) fn is_held(file: &SharedFile) -> bool {
     match *file {}
 }
 
+/// The file with a hold of its own.
+pub(crate) fn hold(file: &SharedFile, _can_write: bool) -> Result<SharedFile> {
+    match *file {}
+}
+
+/// The file with a description of its own.
+#[cfg(any(feature = "sycl", feature = "cuda"))]
+pub(crate) fn open_anew(file: &SharedFile, _can_write: bool) -> Result<SharedFile> {
+    match *file {}
+}
+
 /// An error: the driver has no files on this system.
 ///
 /// # Safety

@@ -36,11 +36,13 @@ pub fn hand_over() -> Result<Option<Vec<OwnedFd>>> {
     let mut state = Writer::default();
     let mut files = Vec::new();
     for (token, offer) in lock(&server.offers).iter() {
-        let memory = &offer.shared.memory;
-        if !offer.is_once || !memory.is_kept_by_files {
+        if !offer.is_once || !offer.shared.memory.is_kept_by_files {
             continue;
         }
-        let answer = Answer::Memory(offer.shared.clone());
+        // This process has memory of others open until it ends, and the other process does not open it.
+        let mut shared = offer.shared.clone();
+        shared.memory.hold()?;
+        let answer = Answer::Memory(shared);
         let (body, of_offer) = answer.to_parts();
         state.bytes(token);
         state.bytes(&body);

@@ -416,9 +416,11 @@ impl Server {
             offer.after = None;
             (offer.shared.clone(), offer.buffer.clone())
         });
-        let Some((shared, kept)) = found else {
+        let Some((mut shared, kept)) = found else {
             return Answer::Refused("the memory is not on offer any more".to_owned()).send(stream);
         };
+        // This process may end before the other one has opened the memory. Without a free file descriptor, it had better not.
+        _ = shared.memory.hold();
         Answer::Memory(shared).send(stream)?;
         connection.sent = Some((token, kept));
         Ok(())
