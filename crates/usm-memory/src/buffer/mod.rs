@@ -8,6 +8,7 @@
 //! | `slot.rs` | a slot of a block table, on its way from the pool to a buffer and back |
 //! | `slab_facts.rs` | what all slots of a slab share: the address of the slab, the owner of the slots |
 //! | `parts.rs` | parts that share memory; deep copies |
+//! | `returns.rs` | memory of this process that comes back from another one |
 //! | `borrow.rs` | external memory as a buffer, after a question to the runtime |
 //! | `shared.rs`, `held.rs` | what other processes open for a block; freed memory that they have open |
 //! | `lease.rs` | memory of another buffer as a buffer of its own, until the last clone drops |

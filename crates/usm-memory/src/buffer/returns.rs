@@ -21,7 +21,7 @@ pub(crate) struct Identity {
 
 /// A block, and where it is in the memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct SharedBlock {
     start_bytes: usize,
     end_bytes: usize,
     /// Invariant RT1: the block is there until [`forget`] takes it out, which its last holder does before anything else.
@@ -29,47 +29,45 @@ struct Place {
 }
 
 // SAFETY: RT1: a block may be used on any thread.
-unsafe impl Send for Place {}
+unsafe impl Send for SharedBlock {}
 
 #[derive(Default)]
-struct Places {
-    by_memory: HashMap<Identity, BTreeSet<Place>>,
+struct SharedBlocks {
+    by_memory: HashMap<Identity, BTreeSet<SharedBlock>>,
     /// By the address of the block.
-    by_block: BTreeMap<usize, (Identity, Place)>,
+    by_block: BTreeMap<usize, (Identity, SharedBlock)>,
 }
 
 /// A forked child opens memory for itself.
-static PLACES: PerProcess<Mutex<Option<Places>>> = PerProcess::new(Mutex::new(None));
+static BLOCKS: PerProcess<Mutex<Option<SharedBlocks>>> = PerProcess::new(Mutex::new(None));
 
-fn places() -> MutexGuard<'static, Option<Places>> {
+fn blocks() -> MutexGuard<'static, Option<SharedBlocks>> {
     // No code unwinds while it holds the lock half done.
-    PLACES.get().lock().unwrap_or_else(PoisonError::into_inner)
+    BLOCKS.get().lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Remembers a block that others open `start_bytes` behind the start of the memory.
 pub(crate) fn remember(block: &BlockRef, identity: &Identity, start_bytes: usize) {
-    let block = NonNull::from(&**block);
-    let mut places = places();
-    let places = places.get_or_insert_default();
-    places.by_block.entry(block.addr().get()).or_insert_with(|| {
-        // SAFETY: H1: the caller has a holder.
-        let end_bytes = start_bytes + unsafe { block.as_ref() }.len_bytes();
-        let place = Place { start_bytes, end_bytes, block };
-        places.by_memory.entry(identity.clone()).or_default().insert(place);
-        (identity.clone(), place)
+    let (block, end_bytes) = (NonNull::from(&**block), start_bytes + block.len_bytes());
+    let mut blocks = blocks();
+    let blocks = blocks.get_or_insert_default();
+    blocks.by_block.entry(block.addr().get()).or_insert_with(|| {
+        let shared = SharedBlock { start_bytes, end_bytes, block };
+        blocks.by_memory.entry(identity.clone()).or_default().insert(shared);
+        (identity.clone(), shared)
     });
 }
 
 /// Forgets a block whose last holder has gone.
 #[cold]
 pub(super) fn forget(block: &Block) {
-    let mut places = places();
-    let Some(places) = &mut *places else { return };
-    let Some((identity, place)) = places.by_block.remove(&NonNull::from(block).addr().get()) else { return };
-    if let Some(known) = places.by_memory.get_mut(&identity) {
-        known.remove(&place);
+    let mut blocks = blocks();
+    let Some(blocks) = &mut *blocks else { return };
+    let Some((identity, shared)) = blocks.by_block.remove(&NonNull::from(block).addr().get()) else { return };
+    if let Some(known) = blocks.by_memory.get_mut(&identity) {
+        known.remove(&shared);
         if known.is_empty() {
-            places.by_memory.remove(&identity);
+            blocks.by_memory.remove(&identity);
         }
     }
 }
@@ -77,14 +75,16 @@ pub(super) fn forget(block: &Block) {
 /// The buffer of this process over a range of memory, where it has one.
 pub(crate) fn find(identity: &Identity, range: &Range<usize>) -> Result<Option<UsmBuffer>> {
     let found = {
-        let places = places();
-        let known = places.as_ref().and_then(|places| places.by_memory.get(identity));
-        let mut known = known.into_iter().flatten();
-        known.find_map(|place| {
-            let is_inside = place.start_bytes <= range.start && range.end <= place.end_bytes;
+        let blocks = blocks();
+        let known = blocks.as_ref().and_then(|blocks| blocks.by_memory.get(identity));
+        let behind = range.start.saturating_add(1);
+        let behind = SharedBlock { start_bytes: behind, end_bytes: 0, block: NonNull::dangling() };
+        // Mostly the one that begins last.
+        known.into_iter().flat_map(|known| known.range(..behind).rev()).find_map(|shared| {
+            let has_all = range.end <= shared.end_bytes;
             // SAFETY: RT1: under the lock, without which nothing is taken out.
-            let block = is_inside.then(|| unsafe { BlockRef::of_live(place.block) })??;
-            Some((block, place.start_bytes))
+            let block = has_all.then(|| unsafe { BlockRef::of_live(shared.block) })??;
+            Some((block, shared.start_bytes))
         })
     };
     let part =
