@@ -199,7 +199,7 @@ def used_bytes(devices):
 
 
 def test_a_storm_of_two_processes_leaves_nothing(gpus):
-    """``USM_TEST_STORM=20000`` makes it long. Nothing else may use the GPUs meanwhile then."""
+    """``USM_TEST_STORM=20000`` makes it long, which needs ``-o faulthandler_timeout=0``, and the GPUs for itself."""
     before = used_bytes(gpus)
     storm.check(storm.SEED, storm.arrays_of_run(150), 2, [device.filter_string for device in gpus])
     if "USM_TEST_STORM" in os.environ:

@@ -81,7 +81,9 @@ class Environment:
     def run(self, *arguments, code=None, **environment):
         """The text and the exit status of the doctor, or of a program."""
         command = ["-c", code] if code else ["-m", "usm", "doctor", *arguments]
-        variables = {"PATH": os.environ["PATH"], "USM_CUDA": "0", "OCL_ICD_VENDORS": str(self.prefix / "vendors")}
+        # Without uv, which the machine may have.
+        path = str(self.prefix / "bin")
+        variables = {"PATH": path, "USM_CUDA": "0", "OCL_ICD_VENDORS": str(self.prefix / "vendors")}
         done = subprocess.run(
             [self.python, *command],
             env=variables | environment,
