@@ -20,7 +20,7 @@ include_patterns = [
     "guide/**.md",
     "guide/**.rst",
     "docs/array-api.md",
-    "docs/verified.md",
+    "RELIABILITY.md",
     "docs/decisions/*.md",
     "docs/history/*.md",
     "CHANGELOG.md",

@@ -215,7 +215,7 @@ print("fine")
 @pytest.mark.indifferent
 @pytest.mark.parametrize("order", ["default", "in_order"])
 def test_the_fault_of_dpnp_on_queues_in_order(order: str) -> None:
-    """SECURITY.md says why dpnp hangs there, without this package. A dpnp that does not needs that text no more."""
+    """The guide says why dpnp hangs there, without this package. A dpnp that does not needs that text no more."""
     requirements.device_of("sycl")
     requirements.module("dpnp", required=requirements.REQUIRE_PEERS)
     try:

@@ -1,12 +1,14 @@
 """Every form of `syclobj`: filter string, context, queue, both capsules, any object with `_get_capsule`."""
 
+import textwrap
+
 import pytest
 
 import usm
 import usm.memory as um
 import usm.tensor as ut
 
-from support import capsules, requirements
+from support import capsules, process, requirements
 from support.interface import changed, settled
 
 
@@ -177,3 +179,32 @@ def test_memory_of_one_backend_under_a_queue_of_the_other(host_queue, sycl_queue
             with pytest.raises((ValueError, TypeError), match=r"^(data|syclobj)"):
                 ut.asarray(producer)
             assert settled() == before
+
+
+def test_capsules_can_be_refused():
+    """All but those that classes of dpctl make."""
+    code = """
+        import usm, usm.tensor as ut
+
+        class Maker:
+            def __init__(self, made):
+                self.made = made
+
+            def _get_capsule(self):
+                return self.made
+
+        queue = usm.SyclQueue(PLACE)
+        assert usm.SyclQueue(queue) == queue and usm.SyclQueue("host") is not None
+        for capsule in (queue._get_capsule(), queue.sycl_context._get_capsule()):
+            for given in (capsule, Maker(capsule)):
+                try:
+                    ut.zeros(3, sycl_queue=given)
+                except TypeError as error:
+                    print(error)
+        import dpctl
+        print(ut.zeros(3, sycl_queue=dpctl.SyclQueue("opencl")).tolist())
+    """
+    device = requirements.device_of("sycl").filter_string
+    printed = process.check(f"PLACE = {device!r}\n" + textwrap.dedent(code), USM_RAW_CAPSULES="0").splitlines()
+    assert len(printed) == 5 and printed[-1] == "[0.0, 0.0, 0.0]", printed
+    assert all(line.startswith("sycl_queue: found a capsule that dpctl did not make") for line in printed[:-1])

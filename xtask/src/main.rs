@@ -90,7 +90,7 @@ enum Command {
         #[arg(long)]
         dry_run: bool,
     },
-    /// Run the checks that take too long for each change, in named parts; writes docs/verified.md
+    /// Run the checks that take too long for each change, in named parts; writes RELIABILITY.md
     Verify(commands::verify::Options),
 }
 

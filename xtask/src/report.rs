@@ -1,6 +1,7 @@
 //! The output of the commands: named steps with their durations, and the table at the end.
 
 use std::io::{self, Write};
+use std::mem;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -14,6 +15,7 @@ pub(crate) fn say(line: &str) {
 #[derive(Default)]
 pub(crate) struct Steps {
     done: Vec<Step>,
+    figures: Vec<String>,
 }
 
 struct Step {
@@ -40,6 +42,16 @@ impl Steps {
         say(&format!("    {} in {}", if passed { "done" } else { "FAILED" }, readable(took)));
         self.done.push(Step { name: name.to_owned(), took, passed });
         outcome
+    }
+
+    /// Remembers what was counted.
+    pub(crate) fn figure(&mut self, text: String) {
+        self.figures.push(text);
+    }
+
+    /// What was counted since the last call.
+    pub(crate) fn take_figures(&mut self) -> Vec<String> {
+        mem::take(&mut self.figures)
     }
 
     /// Runs work of several steps, whose names begin with `name` in the table.

@@ -12,7 +12,7 @@ use anyhow::{Context, Result};
 use xshell::{Cmd, Shell};
 
 pub(crate) use self::interpreter::Interpreter;
-pub(crate) use self::run::{openly, openly_for_long, quietly};
+pub(crate) use self::run::{openly, openly_for_long, quietly, quietly_for_long};
 
 /// Beginnings of the names of variables that a child must not inherit. Variables of cargo describe this program, and a second cargo
 /// would take them for its own. Variables of pip and Python make them look somewhere else than in our venvs. Our variables make

@@ -23,7 +23,15 @@ pub(crate) fn quietly(command: Cmd<'_>) -> Result<String> {
     let line = command.to_string();
     let mut command = Command::from(command);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    finish(command, &line, LIMIT)
+    finish(command, &line, LIMIT).map(|[printed, _]| printed)
+}
+
+/// As [`quietly`], for a campaign: a day. Returns what the command printed, errors too.
+pub(crate) fn quietly_for_long(command: Cmd<'_>) -> Result<String> {
+    let line = command.to_string();
+    let mut command = Command::from(command);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    finish(command, &line, CAMPAIGN_LIMIT).map(|printed| printed.concat())
 }
 
 /// Runs a command whose output is worth seeing while it runs. After an hour the command is ended, which is a failure.
@@ -38,8 +46,9 @@ pub(crate) fn openly_for_long(command: Cmd<'_>) -> Result<()> {
     finish(command.into(), &line, CAMPAIGN_LIMIT).map(drop)
 }
 
-/// Waits for a command, with a sign of life each minute, and ends it at the limit. Returns the output where it is a pipe.
-fn finish(mut command: Command, line: &str, limit: Duration) -> Result<String> {
+/// Waits for a command, with a sign of life each minute, and ends it at the limit. Returns the output and the errors where
+/// these are pipes.
+fn finish(mut command: Command, line: &str, limit: Duration) -> Result<[String; 2]> {
     let cannot_run = || format!("cannot run `{line}`");
     // Nothing asks, also not where this runs in the background of a shell.
     let child = command.stdin(Stdio::null()).spawn().with_context(cannot_run)?;
@@ -67,7 +76,7 @@ fn finish(mut command: Command, line: &str, limit: Duration) -> Result<String> {
     };
     let [stdout, stderr] = text([stdout, stderr]);
     ensure!(status.success(), "this command failed ({status}):\n$ {line}\n{stdout}{stderr}");
-    Ok(stdout)
+    Ok([stdout, stderr])
 }
 
 fn text(streams: [Vec<u8>; 2]) -> [String; 2] {

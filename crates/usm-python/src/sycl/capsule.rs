@@ -1,5 +1,6 @@
 //! The capsules "SyclContextRef" and "SyclQueueRef", which SYCL libraries for Python exchange.
 
+use std::env;
 use std::ffi::{CStr, c_void};
 use std::ptr::NonNull;
 
@@ -100,6 +101,20 @@ pub(super) fn import_host(
     let pointer = capsule.pointer_checked(Some(HOST_QUEUE))?;
     // SAFETY: TB1: by its name a queue of the host backend that the copies share, which lives as long as the capsule.
     unsafe { runtime.host_queue(pointer) }.map(Some).or_value_error(name)
+}
+
+/// Where this is "0", capsules are refused that no class of dpctl made.
+const SWITCH: &str = "USM_RAW_CAPSULES";
+
+/// Whether the program takes capsules of any code.
+pub(super) fn check_allowed(name: &str) -> PyResult<()> {
+    if env::var_os(SWITCH).is_none_or(|value| value != "0") {
+        return Ok(());
+    }
+    Err(type_error!(
+        "{name}: found a capsule that dpctl did not make, which {SWITCH}=0 refuses; allowed are queues, contexts and devices of usm and \
+         dpctl, and filter selectors"
+    ))
 }
 
 /// The context or queue that a capsule carries. The capsule keeps its name and its object.

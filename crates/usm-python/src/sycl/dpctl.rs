@@ -334,6 +334,9 @@ pub(super) fn place_in_capsule(
 ) -> PyResult<Option<QueueOrContext>> {
     let py = object.py();
     let Some(method) = object.getattr_opt(intern!(py, "_get_capsule"))? else { return Ok(None) };
+    if !is_of_dpctl(object)? {
+        capsule::check_allowed(name)?;
+    }
     let made = called::python(py, || method.call0())?;
     let Ok(capsule) = made.cast::<PyCapsule>() else {
         return Err(type_error!(
@@ -345,6 +348,13 @@ pub(super) fn place_in_capsule(
     let imported = capsule::import(name, capsule, runtime)?;
     remember_import(object, &imported)?;
     Ok(Some(imported))
+}
+
+/// Whether an object is a queue or a context of dpctl itself.
+fn is_of_dpctl(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let class = object.get_type();
+    let is_its = |dpctl: &Dpctl| class.is(&dpctl.queue.theirs) || class.is(&dpctl.context.theirs);
+    Ok(dpctl(object.py())?.is_some_and(is_its))
 }
 
 /// Keeps with a queue or context which object of dpctl it came from. Objects of other classes may change and refer to ours.

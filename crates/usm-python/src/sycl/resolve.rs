@@ -72,6 +72,7 @@ fn place_of(name: &str, object: &Bound<'_, PyAny>) -> PyResult<QueueOrContext> {
         return queue.map(QueueOrContext::Queue).or_value_error(name);
     }
     if let Ok(capsule) = object.cast::<PyCapsule>() {
+        capsule::check_allowed(name)?;
         return capsule::import(name, capsule, runtime);
     }
     if let Some(queue) = capsule::import_host(name, object, runtime)? {

@@ -5,13 +5,15 @@
 //! | `mod.rs` | the list of the parts, and their runs |
 //! | `campaigns.rs` | parts with many random cases, forks, drops and ends of processes |
 //! | `aarch64.rs` | the tests on another processor, under QEMU |
+//! | `fuzz.rs` | fuzzers, by cargo-fuzz |
 //! | `matrix.rs` | parts with the tests of the gate in other settings |
 //! | `sanitize.rs` | ThreadSanitizer and Miri |
 //! | `windows.rs` | the crates for Windows |
-//! | `record.rs` | the page `docs/verified.md` |
+//! | `record.rs` | the page `RELIABILITY.md` |
 
 mod aarch64;
 mod campaigns;
+mod fuzz;
 mod matrix;
 mod record;
 mod sanitize;
@@ -32,9 +34,15 @@ pub(crate) struct Options {
     /// The parts to run; without one, all of them
     #[arg(value_enum)]
     parts: Vec<Part>,
+    /// Run nothing, and write RELIABILITY.md anew: which results are old
+    #[arg(long)]
+    page: bool,
     /// Random cases per property, in the part `properties`
     #[arg(long, default_value_t = 1_000_000)]
     cases: u32,
+    /// Minutes of each fuzzer, in the part `fuzz`
+    #[arg(long, default_value_t = 10)]
+    minutes: u32,
     /// A clone of array-api-tests with its submodule, for the part `array-api`
     #[arg(long, value_name = "CLONE", value_parser = absolute)]
     array_api: Option<PathBuf>,
@@ -83,6 +91,8 @@ enum Part {
     Examples,
     /// a million random cases per property of usm-array
     Properties,
+    /// no input to the paths of `fuzz/` crashes or is accepted wrongly, by libFuzzer and AddressSanitizer
+    Fuzz,
 }
 
 impl Part {
@@ -108,6 +118,7 @@ impl Part {
             Self::Imports => campaigns::imports(project, steps),
             Self::Examples => campaigns::examples(project, steps),
             Self::Properties => campaigns::properties(project, options.cases, steps),
+            Self::Fuzz => fuzz::run(project, options.minutes, steps),
         }
     }
 
@@ -122,10 +133,14 @@ impl Part {
 
 /// Runs parts, and writes down which of them passed.
 pub(crate) fn run(project: &Project, options: &Options) -> Result<()> {
+    if options.page {
+        return record::renew(project);
+    }
     Steps::report(|steps| {
         chosen(options).into_iter().try_for_each(|part| {
             record::recorded(project, part, || {
-                steps.within(&part.name(), |steps| part.run(project, options, steps))
+                steps.within(&part.name(), |steps| part.run(project, options, steps))?;
+                Ok(steps.take_figures())
             })
         })
     })
@@ -146,8 +161,9 @@ mod tests {
 
     #[test]
     fn parts_are_chosen_by_name() {
-        let chosen =
-            |parts: &[Part], array_api| chosen(&Options { parts: parts.to_vec(), cases: 1, array_api });
+        let chosen = |parts: &[Part], array_api| {
+            chosen(&Options { parts: parts.to_vec(), page: false, cases: 1, minutes: 1, array_api })
+        };
         assert_eq!(chosen(&[], None).len(), Part::value_variants().len() - 1);
         assert_eq!(chosen(&[], Some(PathBuf::new())), [Part::ArrayApi]);
         assert_eq!(chosen(&[Part::Miri], None), [Part::Miri]);

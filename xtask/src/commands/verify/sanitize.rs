@@ -73,6 +73,10 @@ pub(in crate::commands) fn miri_in_gate(project: &Project) -> Result<()> {
     quietly(interpreted(project, package, cases, "").args(tests).args(NOT_IN_GATE)).map(drop)
 }
 
+pub(super) fn has_nightly(project: &Project) -> bool {
+    quietly(project.command("rustup").args(["run", "nightly", "rustc", "--version"])).is_ok()
+}
+
 fn has_miri(project: &Project) -> bool {
     quietly(project.command("rustup").args(["run", "nightly", "cargo", "miri", "--version"])).is_ok()
 }
