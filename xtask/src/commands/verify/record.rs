@@ -19,7 +19,7 @@ const PAGE: &str = "RELIABILITY.md";
 const FINDS: &str = "docs/finds.md";
 
 /// A change here makes a result old.
-const CODE: &str = "crates/*/src";
+const CODE: &str = ":(glob)crates/*/src/**";
 
 const HEAD: &str = "\
 # Reliability
@@ -141,6 +141,19 @@ mod tests {
             took: text("1 min"),
             machine: text("2 × A"),
         }
+    }
+
+    #[test]
+    fn changes_of_the_code_are_seen() {
+        let project = Project::open(None).unwrap();
+        let changes = git(&project, &["log", "--format=%h", "-n2", "--", CODE]).unwrap();
+        let changes: Vec<_> = changes.lines().collect();
+        assert_eq!(since(&project, changes[0]), "no change of the code");
+        // A shallow clone has one commit.
+        if let Some(before) = changes.get(1) {
+            assert!(since(&project, &format!("{before}+")).ends_with(" changed the code"));
+        }
+        assert_eq!(since(&project, "0123456789"), "the commit is not known any more");
     }
 
     #[test]
