@@ -1,6 +1,6 @@
 //! The platforms that wheels are published for.
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 use crate::project::{Project, quietly};
 use crate::report::say;
@@ -42,6 +42,12 @@ impl Platform {
     /// The platform with a tag in the name of its wheel.
     pub(crate) fn of_wheel(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|platform| name.ends_with(&format!("-{}.whl", platform.tag())))
+    }
+
+    /// The one whose wheel this machine runs.
+    pub(crate) fn of_this_machine() -> Result<Self> {
+        let native = Self::ALL.into_iter().find(|platform| platform.is_native());
+        native.context("no wheel is published for this machine")
     }
 
     /// Whether this machine runs its wheel.

@@ -26,13 +26,21 @@ pub(crate) struct Options {
     /// Install each artefact into a fresh environment and use it there; package the crates; compare versions
     #[arg(long)]
     check: bool,
+    /// Only the wheel for this machine
+    #[arg(long, conflicts_with = "check")]
+    native: bool,
 }
 
 /// Runs the command.
 pub(crate) fn run(project: &Project, options: &Options) -> Result<()> {
-    Steps::report(
-        |steps| if options.check { checked(project, steps) } else { build(project, steps).map(drop) },
-    )
+    Steps::report(|steps| match options {
+        Options { check: true, .. } => checked(project, steps),
+        Options { native: true, .. } => {
+            let native = Platform::of_this_machine()?;
+            steps.step(&format!("wheel for {}", native.tag()), || wheel(project, native)).map(drop)
+        }
+        Options { .. } => build(project, steps).map(drop),
+    })
 }
 
 /// Builds everything, and checks it as its users would find it.

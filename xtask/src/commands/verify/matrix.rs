@@ -55,8 +55,7 @@ pub(super) fn pythons(project: &Project, steps: &mut Steps) -> Result<()> {
 
 /// The wheel as it would be published, and the kernels that users get.
 pub(super) fn published(project: &Project, steps: &mut Steps) -> Result<()> {
-    let native = Platform::ALL.into_iter().find(|platform| platform.is_native());
-    let native = native.context("no wheel is published for this machine")?;
+    let native = Platform::of_this_machine()?;
     let wheel = steps.step("build and contents of the wheel", || dist::wheel(project, native))?;
     steps.step("pytest", || {
         let groups = [PYTEST, TYPES, SYCL, DASK, NVRTC, PEERS];
