@@ -7,7 +7,7 @@ use super::{Outcome, Search, Tried};
 
 /// How to get a runtime; the last line of every report that found none.
 const REMEDY: &str = "to get one, run `pip install dpctl intel-opencl-rt` in a virtual environment and activate it, \
-     or give the directory of an installation as a root (USM_SYCL_ROOT)";
+     or give the directory of an installation as a root (USM_SYCL_ROOT), and start the program again";
 
 impl fmt::Display for Outcome {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -419,8 +419,11 @@ impl Server {
         let Some((mut shared, kept)) = found else {
             return Answer::Refused("the memory is not on offer any more".to_owned()).send(stream);
         };
-        // This process may end before the other one has opened the memory. Without a free file descriptor, it had better not.
-        _ = shared.memory.hold();
+        // Memory of a third process, which uses it for something else if this one ends before the other has opened it. Without a free
+        // file descriptor, it had better not.
+        if kept.as_ref().is_some_and(|buffer| buffer.ownership().is_open()) {
+            _ = shared.memory.hold();
+        }
         Answer::Memory(shared).send(stream)?;
         connection.sent = Some((token, kept));
         Ok(())
