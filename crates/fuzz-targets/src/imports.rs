@@ -1,9 +1,9 @@
 //! What producers say of their memory.
 
+use std::cell::Cell;
 use std::ffi::c_void;
 use std::ptr;
 use std::sync::LazyLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arbitrary::{Result, Unstructured};
 use usm_array::dlpack::{
@@ -106,10 +106,13 @@ pub(crate) fn cuda_interfaces(bytes: &mut Unstructured<'_>) -> Result<()> {
     Ok(())
 }
 
-static NUM_DELETED: AtomicUsize = AtomicUsize::new(0);
+thread_local! {
+    /// Deleters that ran on this thread, which is the one that imports.
+    static NUM_DELETED: Cell<usize> = const { Cell::new(0) };
+}
 
 extern "C" fn delete<T>(_tensor: *mut T) {
-    NUM_DELETED.fetch_add(1, Ordering::Relaxed);
+    NUM_DELETED.set(NUM_DELETED.get() + 1);
 }
 
 fn device(bytes: &mut Unstructured<'_>) -> Result<DLDevice> {
@@ -184,7 +187,7 @@ pub(crate) fn tensors(bytes: &mut Unstructured<'_>) -> Result<()> {
     if tensor.device.device_type == DLDeviceType::CPU && !is_there {
         return Ok(());
     }
-    let before = NUM_DELETED.load(Ordering::Relaxed);
+    let before = NUM_DELETED.get();
     let version = DLPackVersion {
         major: if bytes.ratio(1, 16)? { bytes.arbitrary()? } else { 1 },
         minor: bytes.arbitrary()?,
@@ -218,6 +221,6 @@ pub(crate) fn tensors(bytes: &mut Unstructured<'_>) -> Result<()> {
         }
         let _ = array.to_bytes();
     }
-    assert_eq!(NUM_DELETED.load(Ordering::Relaxed), before + 1);
+    assert_eq!(NUM_DELETED.get(), before + 1);
     Ok(())
 }

@@ -78,7 +78,8 @@ impl BlockRef {
     }
 
     /// Whether this is the only holder, and what the memory was leased from has no other one either: nobody else reaches the memory
-    /// through a buffer, and only who has this reference makes others. `Err` with the number of holders where there are several.
+    /// through a buffer, and only who has this reference makes others, unless the memory itself was shared with other processes and comes
+    /// back from one. `Err` with the number of holders where there are several.
     pub(crate) fn check_alone(&self) -> Result<(), u32> {
         let mut block = Some(&**self);
         while let Some(this) = block {

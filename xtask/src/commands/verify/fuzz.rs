@@ -9,7 +9,7 @@ use super::sanitize;
 use crate::project::{Project, openly, quietly, quietly_for_long};
 use crate::report::Steps;
 
-/// What the fuzzer needs, as a folder for cargo and a name.
+/// The program that builds and runs the fuzzers, and its version.
 const TOOL: [&str; 2] = ["cargo-fuzz", "^0.13"];
 
 const IS_MISSING: &str = "a fuzzer needs a nightly toolchain: rustup toolchain install nightly";
