@@ -1,12 +1,13 @@
 //! Repeated forks beside busy threads, to show that no child hangs.
 
-use std::env;
 use std::hint;
 use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
+
+use super::campaign;
 
 /// Number of checks before a child counts as hung, one per millisecond after the first ones. A count stops on a machine that stops
 /// all programs for a while; a clock would not.
@@ -17,7 +18,7 @@ const QUICK_LOOKS: usize = 200;
 /// Number of children that a test forks beside one kind of activity: `USM_TEST_FORKS` in the environment, or `default`.
 #[must_use]
 pub fn number(default: usize) -> usize {
-    env::var("USM_TEST_FORKS").ok().and_then(|number| number.parse().ok()).unwrap_or(default)
+    campaign::number("USM_TEST_FORKS", default)
 }
 
 /// Forks `forks` children, one after the other, while one thread per function of `busy` runs it over and over. Each child runs

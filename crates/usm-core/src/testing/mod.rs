@@ -10,6 +10,7 @@
 //! that each operation on it is a call of the decorator.
 //!
 //! [`forks`] forks children beside busy threads. [`queues()`] finds the queues to test on. [`Random`] makes numbers from a seed.
+//! [`campaign`] says how much a test tries, and takes what it counted.
 //!
 //! They stack, and plug in through [`Runtime::with_backend`](crate::Runtime::with_backend):
 //!
@@ -40,6 +41,7 @@
 mod call;
 
 mod answer;
+pub mod campaign;
 mod delayed;
 mod faulty;
 #[cfg(not(windows))]
