@@ -90,4 +90,17 @@ impl Queue {
         // SAFETY: A1: a new block of that length and kind, which is given away here.
         Ok(unsafe { Allocation::from_raw(self, block, 0, memory.len_bytes, memory.kind) })
     }
+
+    /// Lets this process write to a block that [`open_shared`](Self::open_shared) gave only to be read, at the same address. `memory` is
+    /// the same memory in the form in which a process gives it that allows to write.
+    ///
+    /// # Safety
+    /// 1. `start` is the first address of such a block of this memory, on a queue of the same context.
+    ///
+    /// # Errors
+    /// [`Error::SharedMemory`](crate::Error::SharedMemory) when the system refuses: nothing has changed then.
+    pub unsafe fn make_writable(&self, start: NonNull<u8>, memory: &SharedMemory) -> Result<()> {
+        // SAFETY: the handle is live (H1), and the caller's promise 1.
+        unsafe { self.backend().make_writable(self.raw(), start, memory) }
+    }
 }

@@ -370,6 +370,23 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
         Err(not_shareable(self.id()))
     }
 
+    /// Lets this process write to memory that it [opened](Self::open_shared) only to read, at the same address. The files are those of a
+    /// process that allows it. Does nothing where all that is open can be written to.
+    ///
+    /// # Safety
+    /// 1. `queue` is live, and `start` is a block of its context that `open_shared` gave for this memory.
+    ///
+    /// # Errors
+    /// [`Error::SharedMemory`] when the system refuses: nothing has changed then.
+    unsafe fn make_writable(
+        &self,
+        _queue: RawQueue,
+        _start: NonNull<u8>,
+        _memory: &SharedMemory,
+    ) -> Result<()> {
+        Ok(())
+    }
+
     /// Ends what [`share`](Self::share) began, so that the bytes can be used for something else, of which other processes see nothing.
     /// False where that is not so as long as other processes have the memory open.
     ///

@@ -200,6 +200,16 @@ macro_rules! methods {
                     unsafe { self.inner.open_shared(queue, memory, can_write) }
                 }
 
+                unsafe fn make_writable(
+                    &self,
+                    queue: RawQueue,
+                    start: NonNull<u8>,
+                    memory: &$crate::SharedMemory,
+                ) -> Result<()> {
+                    // SAFETY: promise 1 of the method of `Backend`; the handle is `inner`'s own.
+                    unsafe { self.inner.make_writable(queue, start, memory) }
+                }
+
                 unsafe fn register_host_memory(
                     &self,
                     queue: RawQueue,

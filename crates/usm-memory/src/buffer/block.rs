@@ -6,16 +6,17 @@ use std::fmt;
 use std::mem;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
 use usm_core::fork::ForkMutex;
-use usm_core::{Allocation, Queue, UsmKind, drops};
+use usm_core::{Allocation, Queue, SharedMemory, UsmKind, drops};
 
 use super::held::{self, Held};
 use super::hooks::ReleaseHooks;
 use super::lease::Lease;
 use super::live_borrows::BorrowCount;
 use super::slab_facts::{SlabFacts, SlotKey};
+use crate::Result;
 use crate::snapshot::{self, Facts, Holder, Moment, Registration, TagId, Timestamp};
 use crate::tracker::{HOOKED, OperationList, PUBLISHED, RELEASED, SUBMITTED, State};
 
@@ -62,8 +63,24 @@ impl fmt::Debug for Ownership {
 /// Memory of another process that is open in this one: the owner of borrowed blocks.
 pub(crate) struct Opened {
     pub(crate) memory: Allocation,
-    /// Whether this process may write to it.
-    pub(crate) is_writable: bool,
+    /// Whether this process may write to it. That may come later.
+    is_writable: AtomicBool,
+}
+
+impl Opened {
+    pub(crate) const fn new(memory: Allocation, is_writable: bool) -> Self {
+        Self { memory, is_writable: AtomicBool::new(is_writable) }
+    }
+
+    /// Lets this process write to the memory, which another one has sent so, at the address that it has.
+    pub(crate) fn make_writable(&self, sent: &SharedMemory) -> Result<()> {
+        if !self.is_writable.load(Ordering::Acquire) {
+            // SAFETY: B4: the allocation is live, and its identity is that of the memory.
+            unsafe { self.memory.queue().make_writable(self.memory.as_ptr(), sent) }?;
+            self.is_writable.store(true, Ordering::Release);
+        }
+        Ok(())
+    }
 }
 
 impl fmt::Debug for Opened {

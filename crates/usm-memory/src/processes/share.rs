@@ -160,17 +160,24 @@ type OpenedMemory = HashMap<Identity, Vec<Weak<Opened>>>;
 /// A forked child has copies of some of these pages: it opens memory for itself.
 static OPENED: PerProcess<Mutex<Option<OpenedMemory>>> = PerProcess::new(Mutex::new(None));
 
+/// Held while memory is opened.
+static OPENING: PerProcess<Mutex<()>> = PerProcess::new(Mutex::new(()));
+
 fn open_once(
     queue: &Queue,
     memory: &SharedMemory,
     identity: Identity,
     is_writable: bool,
 ) -> Result<Arc<Opened>> {
-    if let Some(known) = find(&identity, queue, memory.len_bytes, is_writable) {
+    // One thread at a time: two mappings of the same bytes would not know of each other.
+    let _alone = lock(OPENING.get());
+    if let Some(known) = find(&identity, queue, memory.len_bytes) {
+        if is_writable {
+            known.make_writable(memory)?;
+        }
         return Ok(known);
     }
-    let new = Arc::new(Opened { memory: queue.open_shared(memory, is_writable)?, is_writable });
-    // Another thread may have been as quick. Both are right.
+    let new = Arc::new(Opened::new(queue.open_shared(memory, is_writable)?, is_writable));
     let mut opened = lock(OPENED.get());
     let opened = opened.get_or_insert_default();
     opened.retain(|_, known| {
@@ -181,15 +188,14 @@ fn open_once(
     Ok(new)
 }
 
-fn find(identity: &Identity, queue: &Queue, len_bytes: usize, is_writable: bool) -> Option<Arc<Opened>> {
+fn find(identity: &Identity, queue: &Queue, len_bytes: usize) -> Option<Arc<Opened>> {
     // Dropped without the lock.
     let known: Vec<_> = {
         let opened = lock(OPENED.get());
         opened.as_ref()?.get(identity)?.iter().filter_map(Weak::upgrade).collect()
     };
-    let is_enough =
-        |known: &Opened| known.memory.len_bytes() >= len_bytes && (known.is_writable || !is_writable);
-    known.into_iter().find(|known| is_enough(known) && known.memory.context() == queue.context())
+    let mut known = known.into_iter().filter(|known| known.memory.len_bytes() >= len_bytes);
+    known.find(|known| known.memory.context() == queue.context())
 }
 
 /// The number of memories of other processes that this process has open.

@@ -68,14 +68,44 @@ fn read_only_memory_is_read_only_elsewhere() {
 }
 
 #[test]
-fn memory_that_may_be_written_is_not_opened_anew_to_be_read() {
+fn memory_is_open_once_to_be_read_and_to_be_written() {
+    for queue in queues_with_pages() {
+        for kind in UsmKind::ALL {
+            let buffer = UsmBuffer::allocate(&queue, kind, 1 << 16).unwrap();
+            let read_only = buffer.read_only();
+            for (value, order) in [(1, [&buffer, &read_only]), (2, [&read_only, &buffer])] {
+                let there = elsewhere(&queue);
+                let opened =
+                    order.map(|sent| UsmBuffer::open_shared(&there, &sent.share().unwrap()).unwrap());
+                assert_eq!(opened[0].address(), opened[1].address(), "{queue:?} {kind}");
+                for (opened, sent) in opened.iter().zip(order) {
+                    assert_eq!(opened.is_writable(), sent.is_writable());
+                }
+                opened.iter().find(|opened| opened.is_writable()).unwrap().fill(&[value]).unwrap();
+                for same in opened.iter().chain([&buffer]) {
+                    assert_eq!(bytes(same), vec![value; 1 << 16], "{queue:?} {kind}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn threads_open_memory_once() {
     let queue = host_queue();
-    let buffer = UsmBuffer::allocate(&queue, UsmKind::Shared, 1 << 16).unwrap();
-    let elsewhere = elsewhere(&queue);
-    let [writable, read_only] = [&buffer, &buffer.read_only()]
-        .map(|buffer| UsmBuffer::open_shared(&elsewhere, &buffer.share().unwrap()).unwrap());
-    assert_eq!((writable.address(), processes::opened()), (read_only.address(), 1));
-    assert!(writable.is_writable() && !read_only.is_writable());
+    for _ in 0..50 {
+        let buffer = UsmBuffer::allocate(&queue, UsmKind::Shared, 1 << 16).unwrap();
+        let (there, shared, start) = (elsewhere(&queue), buffer.share().unwrap(), Barrier::new(4));
+        let open = || {
+            start.wait();
+            UsmBuffer::open_shared(&there, &shared).unwrap()
+        };
+        let opened: Vec<_> = thread::scope(|scope| {
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(open)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert!(opened.iter().all(|other| other.address() == opened[0].address()));
+    }
 }
 
 #[test]

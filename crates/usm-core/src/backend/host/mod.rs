@@ -547,6 +547,15 @@ unsafe impl Backend for HostBackend {
         mapped.inspect_err(|_| self.memory().free(address)).map(|()| block)
     }
 
+    unsafe fn make_writable(&self, queue: RawQueue, start: NonNull<u8>, memory: &SharedMemory) -> Result<()> {
+        let file = pages::file_of(memory)?;
+        // SAFETY: O1: the handle is live.
+        let context = unsafe { HostQueue::get(queue) }.context.id;
+        let known = self.memory().bytes_at(start.addr().get(), context);
+        // SAFETY: pages of a live block (promise 1).
+        known.map_or(Ok(()), |pages| unsafe { pages::make_writable(pages.as_ptr(), file) })
+    }
+
     unsafe fn register_host_memory(
         &self,
         queue: RawQueue,

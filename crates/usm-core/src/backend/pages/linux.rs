@@ -1,7 +1,7 @@
 //! Pages of this process that other processes map: a file in memory (`memfd`) in place of anonymous pages.
 //!
 //! [`share`] puts a file behind the pages of a block, with the same content at the same addresses. [`map`] puts the file of another
-//! process behind the pages of a block of this one. [`unshare`] makes the pages anonymous again.
+//! process behind the pages of a block of this one, and [`make_writable`] does so once more. [`unshare`] makes the pages anonymous again.
 //!
 //! The kernel counts who has the pages of a file, and frees them after the last process, however that ends. [`map`] also
 //! [holds](crate::backend::files::hold) the file, so that [`is_held_elsewhere`] finds it in use. The files are sealed, so that nobody makes them
@@ -154,6 +154,29 @@ pub(crate) unsafe fn map(start: *mut u8, len_bytes: usize, file: &OwnedFd, can_w
             }
         },
     )
+}
+
+/// Lets this process write to pages that it [maps](map) only to read: the same file by a descriptor that allows it.
+///
+/// # Safety
+/// 1. The pages from `start` on are mapped, and belong to one live block.
+pub(crate) unsafe fn make_writable(start: *mut u8, file: &OwnedFd) -> Result<()> {
+    let mut shared = SHARED.lock();
+    let Some(pages) = shared.get_mut(&start.addr()) else { return Ok(()) };
+    let file = hold(file, true)?;
+    check_len(&file, pages.len_bytes)?;
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: PG3: new pages at an address of the kernel's choice.
+    let new = unsafe {
+        libc::mmap(ptr::null_mut(), pages.len_bytes, protection, libc::MAP_SHARED, file.as_raw_fd(), 0)
+    };
+    if new == libc::MAP_FAILED {
+        return Err(error("mmap"));
+    }
+    // SAFETY: PG2: pages of the same file take the place of those of PG1.
+    unsafe { replace(start, new.cast(), pages.len_bytes) }?;
+    pages.file = Arc::new(file);
+    Ok(())
 }
 
 /// Makes pages anonymous again. Other processes keep the file that was behind them. Nothing happens to pages without a file. False where

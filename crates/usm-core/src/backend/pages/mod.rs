@@ -21,7 +21,7 @@ use linux as system;
 #[cfg(windows)]
 use windows as system;
 
-pub(crate) use system::{is_held_elsewhere, map, share, unshare};
+pub(crate) use system::{is_held_elsewhere, make_writable, map, share, unshare};
 
 /// Blocks of at least so many bytes begin and end at pages on backends that share pages.
 pub(crate) const FEWEST_BYTES: usize = 8192;

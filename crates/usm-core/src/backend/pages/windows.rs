@@ -32,6 +32,14 @@ pub(crate) unsafe fn map(
     match *file {}
 }
 
+/// As [`map`].
+///
+/// # Safety
+/// 1. The pages from `start` on are mapped, and belong to one live block.
+pub(crate) unsafe fn make_writable(_start: *mut u8, file: &SharedFile) -> Result<()> {
+    match *file {}
+}
+
 /// Nothing: all pages are anonymous.
 ///
 /// # Safety

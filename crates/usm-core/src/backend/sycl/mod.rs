@@ -509,6 +509,16 @@ unsafe impl Backend for SyclBackend {
         unsafe { pages::unshare(start.as_ptr()) }
     }
 
+    unsafe fn make_writable(&self, _: RawQueue, start: NonNull<u8>, memory: &SharedMemory) -> Result<()> {
+        // What a device has open can be written to.
+        if !memory.data.is_empty() {
+            return Ok(());
+        }
+        let file = pages::file_of(memory)?;
+        // SAFETY: pages of a live block (promise 1).
+        unsafe { pages::make_writable(start.as_ptr(), file) }
+    }
+
     unsafe fn is_open_elsewhere(&self, raw: RawQueue, start: NonNull<u8>) -> bool {
         // SAFETY: the queue is live (promise 1).
         pages::is_held_elsewhere(start.addr().get()) || unsafe { self.is_leased(raw, start) }
