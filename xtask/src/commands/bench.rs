@@ -82,6 +82,8 @@ pub(crate) fn run(project: &Project, options: &Options) -> Result<()> {
     let report = Venv::with(project, "venv-report", &[REPORT])?;
     let folder = project.target.join(if options.device.is_some() { "bench-cuda" } else { "bench" });
     let compare = report.python().args(["-B", "-u"]).arg(project.root.join(COMPARISON));
+    // What is measured is compiled at the first import, as for users.
+    let compare = compare.env_remove("PYTHONDONTWRITEBYTECODE");
     let mut compare = compare.arg("--folder").arg(folder).args(measured);
     for (wanted, words) in [
         (options.quick, &["--quick"][..]),

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use clap::ValueEnum;
 
 use super::test::python::WHEEL_TESTS;
-use super::test::rust::{DEVICE_LIBRARIES, DRIVER, STAND_IN};
+use super::test::rust::{self, DEVICE_LIBRARIES, DRIVER, STAND_IN, TestProgram};
 use crate::project::{Project, openly, quietly};
 use crate::python::{ARRAY_API_COMPAT, NUMPY, PYTEST, Venv};
 use crate::report::say;
@@ -62,13 +62,10 @@ pub(super) fn compress(project: &Project, folder: &Path) -> Result<()> {
 fn pack(project: &Project) -> Result<PathBuf> {
     let folder = start(project, FOLDER, &wheel::build_quick(project)?, RUNNER, &[WHEEL_TESTS, EXAMPLES])?;
     let programs = project.shell.create_dir(folder.join("rust"))?;
-    let tests = test_programs(project)?;
-    // The stand-ins lie beside the programs that use them.
-    let built = project.shell.read_dir(project.target.join(BUILD).join("debug/deps"))?;
-    let stand_ins = built.into_iter().filter(|file| file.to_string_lossy().ends_with("_loopback.so"));
-    for file in tests.into_iter().chain(stand_ins) {
-        project.shell.copy_file(file, &programs)?;
+    for program in test_programs(project)? {
+        project.shell.copy_file(program.file, &programs)?;
     }
+    copy_stand_ins(project, &programs)?;
     Ok(folder)
 }
 
@@ -97,12 +94,15 @@ pub(super) fn start(
 }
 
 /// The test programs of the libraries, built without symbols, which would be most of their size.
-fn test_programs(project: &Project) -> Result<Vec<PathBuf>> {
-    let build = project.cargo("test --no-run --locked --lib --tests --message-format json");
+pub(super) fn test_programs(project: &Project) -> Result<Vec<TestProgram>> {
+    let build = project.cargo("test --no-run --locked --lib --tests");
     let build = build.args(["--config", "profile.dev.strip=\"symbols\""]).args(DEVICE_LIBRARIES.split(' '));
-    let messages = quietly(build.arg("--target-dir").arg(project.target.join(BUILD)))?;
-    let executables = messages.split("\"executable\":\"").skip(1).filter_map(|rest| rest.split('"').next());
-    let programs: Vec<_> = executables.map(PathBuf::from).collect();
-    ensure!(!programs.is_empty(), "cargo built no test program");
-    Ok(programs)
+    rust::programs(build.arg("--target-dir").arg(project.target.join(BUILD)))
+}
+
+/// Copies the stand-ins, which are built with the test programs, beside the programs that use them.
+pub(super) fn copy_stand_ins(project: &Project, programs: &Path) -> Result<()> {
+    let built = project.shell.read_dir(project.target.join(BUILD).join("debug/deps"))?;
+    let stand_ins = built.into_iter().filter(|file| file.to_string_lossy().ends_with("_loopback.so"));
+    Ok(stand_ins.into_iter().try_for_each(|file| project.shell.copy_file(file, programs))?)
 }

@@ -12,7 +12,7 @@ use anyhow::{Context, Result};
 use xshell::{Cmd, Shell};
 
 pub(crate) use self::interpreter::Interpreter;
-pub(crate) use self::run::{openly, openly_for_long, quietly, quietly_for_long};
+pub(crate) use self::run::{openly, openly_for_long, quietly};
 
 /// Beginnings of the names of variables that a child must not inherit. Variables of cargo describe this program, and a second cargo
 /// would take them for its own. Variables of pip and Python make them look somewhere else than in our venvs. Our variables make
@@ -75,6 +75,14 @@ impl Project {
     /// The same checkout and Python for another thread.
     pub(crate) fn again(&self) -> Result<Self> {
         Self::open(self.wanted_python.clone())
+    }
+
+    /// A checkout elsewhere, with a build directory of its own and the same Python.
+    pub(crate) fn at(&self, root: PathBuf) -> Result<Self> {
+        let other = Self { target: root.join("target"), root, ..self.again()? };
+        other.shell.change_dir(&other.root);
+        other.shell.set_var("CARGO_TARGET_DIR", &other.target);
+        Ok(other)
     }
 
     /// The Python this run uses; looked for at the first call.

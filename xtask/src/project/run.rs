@@ -26,14 +26,6 @@ pub(crate) fn quietly(command: Cmd<'_>) -> Result<String> {
     finish(command, &line, LIMIT).map(|[printed, _]| printed)
 }
 
-/// As [`quietly`], for a campaign: a day. Returns what the command printed, errors too.
-pub(crate) fn quietly_for_long(command: Cmd<'_>) -> Result<String> {
-    let line = command.to_string();
-    let mut command = Command::from(command);
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    finish(command, &line, CAMPAIGN_LIMIT).map(|printed| printed.concat())
-}
-
 /// Runs a command whose output is worth seeing while it runs. After an hour the command is ended, which is a failure.
 pub(crate) fn openly(command: Cmd<'_>) -> Result<()> {
     let line = command.to_string();

@@ -53,6 +53,9 @@ pub(crate) const NVRTC: &[&str] = &["nvidia-cuda-nvrtc-cu12==12.4.*"];
 /// The test runner, its distribution over processes, and the maker of random examples. Since version 9 pytest ends a test that hangs.
 pub(crate) const PYTEST: &[&str] = &["hypothesis>=6.100", "pytest>=9", "pytest-xdist>=3.8"];
 
+/// Counts the lines of Python that tests run.
+pub(crate) const COVERAGE: &[&str] = &["pytest-cov>=6"];
+
 /// What the array API's own suite needs beside pytest and hypothesis.
 pub(crate) const ARRAY_API_SUITE: &[&str] = &["ndindex>=1.8", "pytest-json-report>=1.5"];
 
@@ -96,6 +99,7 @@ pub(crate) const ALL: &[&[&str]] = &[
     NUMPY,
     NVRTC,
     PYTEST,
+    COVERAGE,
     ARRAY_API_SUITE,
     TYPES,
     REPORT,

@@ -1,8 +1,9 @@
 //! Rust tests and doctests, with the real SYCL device and the stand-in of the CUDA driver.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
+use serde_json::Value;
 use xshell::Cmd;
 
 use crate::project::{Project, openly, quietly};
@@ -38,6 +39,38 @@ pub(super) fn build(project: &Project) -> Result<()> {
     openly(runner(project, TESTED).arg("--no-run"))
 }
 
+/// A program with tests of a crate.
+pub(in crate::commands) struct TestProgram {
+    pub(in crate::commands) package: String,
+    /// The name of its file in `tests/`, or of the crate for its unit tests.
+    pub(in crate::commands) name: String,
+    pub(in crate::commands) file: PathBuf,
+}
+
+/// Builds the programs of all tests, and returns their paths.
+pub(in crate::commands) fn all_programs(project: &Project) -> Result<Vec<TestProgram>> {
+    programs(project.cargo(&format!("test --no-run --locked --lib --bins --tests {TESTED}")))
+}
+
+/// The programs that this command of cargo builds.
+pub(in crate::commands) fn programs(build: Cmd<'_>) -> Result<Vec<TestProgram>> {
+    let messages = quietly(build.args(["--message-format", "json"]))?;
+    let programs: Vec<_> = messages.lines().filter_map(test_program).collect();
+    ensure!(!programs.is_empty(), "cargo built no test program");
+    Ok(programs)
+}
+
+/// The program that a message of cargo is about.
+fn test_program(message: &str) -> Option<TestProgram> {
+    let message: Value = serde_json::from_str(message).ok()?;
+    let manifest = Path::new(message.get("manifest_path")?.as_str()?);
+    Some(TestProgram {
+        package: manifest.parent()?.file_name()?.to_str()?.to_owned(),
+        name: message.get("target")?.get("name")?.as_str()?.to_owned(),
+        file: message.get("executable")?.as_str()?.into(),
+    })
+}
+
 /// Runs all tests, with these variables.
 pub(in crate::commands) fn tests(
     project: &Project,
@@ -52,6 +85,18 @@ pub(super) fn tests_of(project: &Project, venv: &Venv<'_>, package: &str) -> Res
     build_stand_ins(project)?;
     let tests = runner(project, &of_package(package));
     openly(with_devices(project, tests, venv).envs([SCALAR_KERNELS]))
+}
+
+/// One test program of a crate at its full length, on all devices, optimized as in the tests of that crate alone.
+pub(in crate::commands) fn on_all_devices<'p>(
+    project: &'p Project,
+    venv: &Venv<'_>,
+    package: &str,
+    program: &str,
+) -> Result<Cmd<'p>> {
+    build_stand_ins(project)?;
+    let tests = project.cargo(&format!("test --locked {} --test {program}", of_package(package)));
+    Ok(with_devices(project, tests, venv).env("USM_TEST_LIMIT_S", "0"))
 }
 
 /// Options about one crate, with its features and its profile: two commands with other ones would build it twice.

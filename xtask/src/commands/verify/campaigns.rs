@@ -1,9 +1,13 @@
-//! Parts with many random cases: properties, forks, drops, ends of processes, orders of imports.
+//! Parts that are tests of the gate at a greater length, which a variable says: the list of the tests, and their runs here.
+
+use std::path::Path;
 
 use anyhow::Result;
 
+use super::Part;
+use super::fuzz::Fuzzers;
 use crate::commands::test::python::{self, wheel_tests};
-use crate::commands::test::rust::require_sycl;
+use crate::commands::test::rust::on_all_devices;
 use crate::project::{Project, openly_for_long};
 use crate::python::{PEERS, PYTEST, SYCL, Venv};
 use crate::report::Steps;
@@ -11,77 +15,141 @@ use crate::wheel;
 
 const PACKAGES: [&[&str]; 3] = [PYTEST, SYCL, PEERS];
 
-/// How many children the tests of forked children fork beside each kind of activity.
-const FORKS: (&str, &str) = ("USM_TEST_FORKS", "1000");
-/// How many turns the tests of random drops make.
-const DROPS: (&str, &str) = ("USM_TEST_DROPS", "100000");
-/// How many arrays eight processes share while some of them end: 10,000 each. Missing rights are a failure then.
-const STORM: (&str, &str) = ("USM_TEST_STORM", "80000");
-/// Many examples of properties of the wheel, and all orders of imports.
-const EXAMPLES: (&str, &str) = ("USM_HYPOTHESIS", "verify");
+/// Tests add a line to this file for what they counted.
+pub(super) const FIGURES: &str = "USM_TEST_FIGURES";
 
-/// The tests of usm-array, optimized, on the host backend and on a SYCL device.
-pub(super) fn properties(project: &Project, cases: u32, steps: &mut Steps) -> Result<()> {
-    steps.step("properties of usm-array", || {
-        let tests = project.cargo("test --release --locked -p usm-array --features ndarray,svg");
-        // The number of rejected cases grows with the cases.
-        let variables = ["PROPTEST_CASES", "PROPTEST_MAX_GLOBAL_REJECTS", "PROPTEST_MAX_LOCAL_REJECTS"];
-        let tests = tests.envs(variables.map(|name| (name, cases.to_string())));
-        openly_for_long(require_sycl(tests, &Venv::with(project, "venv", &PACKAGES)?))
-    })
+type Variable = (&'static str, &'static str);
+
+/// One run of tests.
+pub(super) struct Campaign {
+    pub(super) part: Part,
+    pub(super) step: &'static str,
+    pub(super) tests: Tests,
+    /// The length, and other settings.
+    pub(super) variables: &'static [Variable],
+    /// The variable for the length in minutes, for tests that know one.
+    pub(super) minutes: Option<&'static str>,
 }
 
-/// The tests of the wheel that make random examples.
-pub(super) fn examples(project: &Project, steps: &mut Steps) -> Result<()> {
-    of_wheel(project, "random examples of the wheel", ["-m", "hypothesis"], EXAMPLES, steps)
+/// Where tests are.
+#[derive(Clone, Copy)]
+pub(super) enum Tests {
+    /// Tests of the wheel, by an expression for `-k` of pytest.
+    Wheel(&'static str),
+    /// A test program of a crate.
+    Program { package: &'static str, program: &'static str },
+    /// The programs of `fuzz/`, which know no variable but the minutes of each.
+    Fuzzers,
 }
 
-/// The tests of forked children.
-pub(super) fn forks(project: &Project, steps: &mut Steps) -> Result<()> {
-    steps.step("forks in Rust", || {
-        let crates = "-p usm-core -p usm-memory -p usm-array --features usm-core/testing";
-        openly_for_long(project.cargo(&format!("test --locked {crates} --test fork_load")).envs([FORKS]))
-    })?;
-    of_wheel(project, "forks in Python", ["-k", "test_robust_fork"], FORKS, steps)
+const fn wheel(part: Part, step: &'static str, tests: &'static str, length: &'static [Variable]) -> Campaign {
+    Campaign { part, step, tests: Tests::Wheel(tests), variables: length, minutes: None }
 }
 
-/// The tests of random drops, and of memory that is dropped after a submit, on a SYCL device, with queues for all device memory and without.
-pub(super) fn drops(project: &Project, steps: &mut Steps) -> Result<()> {
-    for strict in ["0", "1"] {
-        steps.step(&format!("drops in Rust, USM_STRICT_DEVICE={strict}"), || {
-            let tests = "--test random_drops --test drop_after_submit";
-            let tests = project.cargo(&format!("test --release --locked -p usm-memory {tests}"));
-            openly_for_long(
-                require_sycl(tests, &Venv::with(project, "venv", &PACKAGES)?)
-                    .envs([DROPS, ("USM_STRICT_DEVICE", strict)]),
-            )
-        })?;
+const fn rust(
+    part: Part,
+    step: &'static str,
+    [package, program]: [&'static str; 2],
+    length: &'static [Variable],
+) -> Campaign {
+    Campaign { part, step, tests: Tests::Program { package, program }, variables: length, minutes: None }
+}
+
+impl Campaign {
+    const fn or_minutes(mut self, variable: &'static str) -> Self {
+        self.minutes = Some(variable);
+        self
     }
-    // These tests set the variable themselves.
-    of_wheel(project, "drops in Python", ["-k", "test_random_drops"], DROPS, steps)
 }
 
-/// The tests of processes that are killed, and of other users, namespaces and sandboxes.
-pub(super) fn processes(project: &Project, steps: &mut Steps) -> Result<()> {
-    of_wheel(project, "processes that end at any moment", ["-k", "test_robust_processes"], STORM, steps)
+const STRICT: Variable = ("USM_STRICT_DEVICE", "1");
+const DROPS: Variable = ("USM_TEST_DROPS", "1000000");
+const SCHEDULES: Variable = ("USM_TEST_SCHEDULES", "100000");
+const FORKS: Variable = ("USM_TEST_FORKS", "1000");
+const LAYOUTS: Variable = ("USM_TEST_LAYOUTS", "10000000");
+
+const DROPPED: [&str; 2] = ["usm-memory", "random_drops"];
+
+/// The runs of each part, one after the other.
+pub(super) const CAMPAIGNS: [Campaign; 21] = [
+    Campaign { part: Part::Fuzz, step: "fuzzers", tests: Tests::Fuzzers, variables: &[], minutes: None },
+    rust(Part::Layouts, "layouts", ["usm-array", "exhaustive"], &[LAYOUTS]),
+    rust(Part::Drops, "drops in Rust", DROPPED, &[DROPS]),
+    rust(Part::Drops, "drops in Rust on strict devices", DROPPED, &[DROPS, STRICT]),
+    wheel(Part::Drops, "drops in Python", "test_random_drops", &[("USM_TEST_DROPS", "100000")]),
+    rust(Part::Schedules, "drops after a submit", ["usm-memory", "drop_after_submit"], &[SCHEDULES]),
+    rust(Part::Schedules, "random submissions", ["usm-memory", "it"], &[SCHEDULES]),
+    rust(Part::Faults, "faults of usm-core", ["usm-core", "sweep"], &[]),
+    rust(Part::Faults, "faults of usm-memory", ["usm-memory", "sweep"], &[]),
+    rust(Part::Faults, "faults of usm-array", ["usm-array", "sweep"], &[]),
+    rust(Part::Forks, "forks beside usm-core", ["usm-core", "fork_load"], &[FORKS]),
+    rust(Part::Forks, "forks beside usm-memory", ["usm-memory", "fork_load"], &[FORKS]),
+    rust(Part::Forks, "forks beside usm-array", ["usm-array", "fork_load"], &[FORKS]),
+    wheel(Part::Forks, "forks in Python", "test_robust_fork", &[FORKS]),
+    wheel(Part::Objects, "random objects", "test_random_imports", &[("USM_TEST_IMPORTS", "2000000")]),
+    wheel(
+        Part::Collections,
+        "random graphs of objects",
+        "test_random_collections",
+        &[("USM_TEST_COLLECTIONS", "10000000")],
+    ),
+    wheel(
+        Part::Readonly,
+        "random chains of views",
+        "test_random_readonly",
+        &[("USM_TEST_READONLY_CHAINS", "1000000")],
+    ),
+    // 10,000 arrays for each of eight processes. Missing rights are a failure then.
+    wheel(
+        Part::Processes,
+        "processes that end at any moment",
+        "test_robust_processes",
+        &[("USM_TEST_STORM", "80000")],
+    )
+    .or_minutes("USM_TEST_STORM_MINUTES"),
+    wheel(Part::Load, "load", "test_load", &[("USM_TEST_LOAD_MINUTES", "30")])
+        .or_minutes("USM_TEST_LOAD_MINUTES"),
+    wheel(Part::Imports, "orders of imports", "test_import_order", &[("USM_HYPOTHESIS", "verify")]),
+    // The mark selects tests that make random examples.
+    wheel(Part::Examples, "random examples of the wheel", "hypothesis", &[("USM_HYPOTHESIS", "verify")]),
+];
+
+/// Minutes of each fuzzer, where nobody says how many.
+pub(super) const FUZZ_MINUTES: u32 = 10;
+
+/// Runs the tests of a part, on all devices that are here.
+pub(super) fn run(project: &Project, part: Part, minutes: Option<u32>, steps: &mut Steps) -> Result<()> {
+    for campaign in CAMPAIGNS.iter().filter(|campaign| campaign.part == part) {
+        let figures = project.target.join("figures.txt");
+        project.shell.remove_path(&figures)?;
+        steps.step(campaign.step, || campaign.run(project, minutes, &figures))?;
+        // Not all tests count something.
+        let counted = project.shell.read_file(&figures).unwrap_or_default();
+        counted.lines().for_each(|line| steps.figure(line.to_owned()));
+    }
+    Ok(())
 }
 
-/// Each order of imports, in a process of its own.
-pub(super) fn imports(project: &Project, steps: &mut Steps) -> Result<()> {
-    of_wheel(project, "orders of imports", ["-k", "test_import_order"], EXAMPLES, steps)
-}
-
-/// Some tests of the wheel as a step, with a variable that decides about their length, and without the limit of a test.
-fn of_wheel(
-    project: &Project,
-    step: &str,
-    selection: [&str; 2],
-    variable: (&str, &str),
-    steps: &mut Steps,
-) -> Result<()> {
-    steps.step(step, || {
-        let tests = wheel_tests(project, &PACKAGES, &wheel::build_quick(project)?, &[])?;
-        let tests = tests.args(selection).args(["-o", "faulthandler_timeout=0"]).envs([variable]);
-        python::run(project, openly_for_long, tests)
-    })
+impl Campaign {
+    fn run(&self, project: &Project, minutes: Option<u32>, figures: &Path) -> Result<()> {
+        let venv = || Venv::with(project, "venv", &PACKAGES);
+        let tests = match self.tests {
+            Tests::Wheel(expression) => {
+                let tests = wheel_tests(project, &PACKAGES, &wheel::build_quick(project)?, &[])?;
+                // The tests have a limit of their own.
+                tests.args(["-k", expression, "-o", "faulthandler_timeout=0"])
+            }
+            Tests::Program { package, program } => on_all_devices(project, &venv()?, package, program)?,
+            Tests::Fuzzers => {
+                let minutes = minutes.unwrap_or(FUZZ_MINUTES);
+                Fuzzers::build(project)?.run(project, &venv()?.executable, minutes)
+            }
+        };
+        let length = self.minutes.zip(minutes).map(|(variable, minutes)| (variable, minutes.to_string()));
+        let tests = tests.envs(self.variables.iter().copied()).envs(length).env(FIGURES, figures);
+        match self.tests {
+            Tests::Wheel(_) => python::run(project, openly_for_long, tests),
+            Tests::Program { .. } | Tests::Fuzzers => openly_for_long(tests),
+        }
+    }
 }

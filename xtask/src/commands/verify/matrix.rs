@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use crate::commands::dist;
 use crate::commands::test::python::{self, wheel_tests};
 use crate::commands::test::{ALL_PEERS, LIGHT_PEERS, pythons, rust};
-use crate::project::{Project, openly};
+use crate::project::{Project, openly, openly_for_long};
 use crate::python::{ARRAY_API_SUITE, DASK, HEAVY_PEERS, NVRTC, PEERS, PYTEST, SYCL, TYPES, Venv};
 use crate::report::Steps;
 use crate::wheel::{self, Platform};
@@ -97,6 +97,17 @@ pub(super) fn array_api(project: &Project, clone: Option<&PathBuf>, steps: &mut 
         venv.install_wheel(&wheel::build_quick(project)?)?;
         let suite = venv.python().arg("tests/array_api/run.py").arg(clone);
         openly(suite.args(["--report", "docs/array-api.md"]))
+    })
+}
+
+/// The tests of usm-array, optimized, on the host backend and on a SYCL device.
+pub(super) fn properties(project: &Project, cases: u32, steps: &mut Steps) -> Result<()> {
+    steps.step("properties of usm-array", || {
+        let tests = project.cargo("test --release --locked -p usm-array --features ndarray,svg");
+        // The number of rejected cases grows with the cases.
+        let variables = ["PROPTEST_CASES", "PROPTEST_MAX_GLOBAL_REJECTS", "PROPTEST_MAX_LOCAL_REJECTS"];
+        let tests = tests.envs(variables.map(|name| (name, cases.to_string())));
+        openly_for_long(rust::require_sycl(tests, &Venv::with(project, "venv", &[PYTEST, SYCL, PEERS])?))
     })
 }
 

@@ -3,9 +3,13 @@
 //! | file | job |
 //! |---|---|
 //! | `mod.rs` | the list of the parts, and their runs |
-//! | `campaigns.rs` | parts with many random cases, forks, drops and ends of processes |
+//! | `campaigns.rs` | parts that are tests of the gate at a greater length |
+//! | `packed.rs` | the same for another machine, and their results from there |
+//! | `coverage.rs`, `mutants.rs` | what tests run, and what they notice |
+//! | `supply.rs` | what comes from others |
 //! | `aarch64.rs` | the tests on another processor, under QEMU |
 //! | `fuzz.rs` | fuzzers, by cargo-fuzz |
+//! | `tools.rs` | programs of other authors |
 //! | `matrix.rs` | parts with the tests of the gate in other settings |
 //! | `sanitize.rs` | ThreadSanitizer and Miri |
 //! | `windows.rs` | the crates for Windows |
@@ -13,20 +17,25 @@
 
 mod aarch64;
 mod campaigns;
+mod coverage;
 mod fuzz;
 mod matrix;
+mod mutants;
+mod packed;
 mod record;
 mod sanitize;
+mod supply;
+mod tools;
 mod windows;
 
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::{Args, ValueEnum};
 
 pub(super) use self::sanitize::miri_in_gate;
 use crate::project::{Project, absolute};
-use crate::report::Steps;
+use crate::report::{Steps, say};
 
 /// What the command line asks for.
 #[derive(Args)]
@@ -40,9 +49,15 @@ pub(crate) struct Options {
     /// Random cases per property, in the part `properties`
     #[arg(long, default_value_t = 1_000_000)]
     cases: u32,
-    /// Minutes of each fuzzer, in the part `fuzz`
-    #[arg(long, default_value_t = 10)]
-    minutes: u32,
+    /// Minutes of each fuzzer, of `load`, of `mutants` and of the storm of `processes`, in place of their own length
+    #[arg(long)]
+    minutes: Option<u32>,
+    /// Run nothing, and leave an archive with the named parts for a machine without network and toolchain
+    #[arg(long, requires = "parts")]
+    pack: bool,
+    /// Run nothing, and write the rows of the parts that passed there
+    #[arg(long, value_name = "REPORT", value_parser = absolute, conflicts_with_all = ["pack", "page"])]
+    take: Option<PathBuf>,
     /// A clone of array-api-tests with its submodule, for the part `array-api`
     #[arg(long, value_name = "CLONE", value_parser = absolute)]
     array_api: Option<PathBuf>,
@@ -55,6 +70,8 @@ enum Part {
     Miri,
     /// no data race in usm-memory, by ThreadSanitizer
     Threads,
+    /// no memory error and no leak in the tests of the library crates, by AddressSanitizer and LeakSanitizer
+    Memory,
     /// each module of kernels builds on the SYCL device
     Modules,
     /// clippy and the Rust tests without default features
@@ -79,12 +96,26 @@ enum Part {
     ArrayApi,
     /// all tests on PoCL's CPU device (`apt install pocl-opencl-icd`)
     Pocl,
-    /// 100,000 random drops of handles with work in flight
+    /// no runtime object dies under its own work: random drops of handles with work in flight
     Drops,
-    /// 80,000 arrays of eight processes that end at any moment; other users, namespaces, sandboxes
+    /// memory outlives the work that uses it: random schedules of operations that end late
+    Schedules,
+    /// every backend call may fail: each call of each scenario fails once
+    Faults,
+    /// layouts and slices of up to three axes are right for all small sizes and at the ends of the numbers
+    Layouts,
+    /// no Python object crashes an import path, is accepted wrongly or leaks
+    Objects,
+    /// the collector never takes what is in use: random graphs of objects, forced collections, threads
+    Collections,
+    /// read-only stays read-only: random chains of views and exchanges
+    Readonly,
+    /// memory survives the processes that die: a storm of eight of them; other users, namespaces, sandboxes
     Processes,
-    /// 1,000 forked children beside each kind of activity
+    /// a fork at any time is safe: children beside each kind of activity
     Forks,
+    /// load is held: allocations of eight threads, many live ones, exchanges, collections, exceptions
+    Load,
     /// each order of imports of usm, dpctl, dpnp, NumPy and PyTorch
     Imports,
     /// 10,000 random examples per property of the wheel
@@ -93,6 +124,12 @@ enum Part {
     Properties,
     /// no input to the paths of `fuzz/` crashes or is accepted wrongly, by libFuzzer and AddressSanitizer
     Fuzz,
+    /// what comes from others is known, and the wheel is what its sources say
+    Supply,
+    /// tests run the code: lines of the libraries and of the Python layer
+    Coverage,
+    /// tests notice wrong code in layouts, imports, plans of copies, access and pools, by cargo-mutants
+    Mutants,
 }
 
 impl Part {
@@ -100,6 +137,7 @@ impl Part {
         match self {
             Self::Miri => sanitize::miri(project, steps),
             Self::Threads => sanitize::threads(project, steps),
+            Self::Memory => sanitize::memory(project, steps),
             Self::Modules => matrix::modules(project, steps),
             Self::Features => matrix::features(project, steps),
             Self::Published => matrix::published(project, steps),
@@ -112,13 +150,23 @@ impl Part {
             Self::Dask => matrix::dask(project, steps),
             Self::ArrayApi => matrix::array_api(project, options.array_api.as_ref(), steps),
             Self::Pocl => matrix::on_other_device(project, matrix::POCL, steps),
-            Self::Drops => campaigns::drops(project, steps),
-            Self::Processes => campaigns::processes(project, steps),
-            Self::Forks => campaigns::forks(project, steps),
-            Self::Imports => campaigns::imports(project, steps),
-            Self::Examples => campaigns::examples(project, steps),
-            Self::Properties => campaigns::properties(project, options.cases, steps),
-            Self::Fuzz => fuzz::run(project, options.minutes, steps),
+            Self::Properties => matrix::properties(project, options.cases, steps),
+            Self::Supply => supply::run(project, steps),
+            Self::Coverage => coverage::run(project, steps),
+            Self::Mutants => mutants::run(project, options.minutes, steps),
+            Self::Drops
+            | Self::Schedules
+            | Self::Faults
+            | Self::Layouts
+            | Self::Objects
+            | Self::Collections
+            | Self::Readonly
+            | Self::Processes
+            | Self::Forks
+            | Self::Load
+            | Self::Imports
+            | Self::Examples
+            | Self::Fuzz => campaigns::run(project, self, options.minutes, steps),
         }
     }
 
@@ -133,16 +181,30 @@ impl Part {
 
 /// Runs parts, and writes down which of them passed.
 pub(crate) fn run(project: &Project, options: &Options) -> Result<()> {
-    if options.page {
-        return record::renew(project);
+    match options {
+        Options { page: true, .. } => return record::renew(project),
+        Options { pack: true, parts, .. } => return packed::pack(project, parts),
+        Options { take: Some(report), .. } => return packed::take(project, report),
+        _ => {}
     }
+    // A part that fails keeps no other from its run.
     Steps::report(|steps| {
-        chosen(options).into_iter().try_for_each(|part| {
-            record::recorded(project, part, || {
-                steps.within(&part.name(), |steps| part.run(project, options, steps))?;
-                Ok(steps.take_figures())
+        let failed: Vec<_> = chosen(options)
+            .into_iter()
+            .filter_map(|part| {
+                let outcome = record::recorded(project, part, || {
+                    let outcome = steps.within(&part.name(), |steps| part.run(project, options, steps));
+                    // What was counted before a failure belongs to no other part.
+                    let figures = steps.take_figures();
+                    outcome.map(|()| figures)
+                });
+                let error = outcome.err()?;
+                say(&format!("{} FAILED: {error:#}", part.name()));
+                Some(part.name())
             })
-        })
+            .collect();
+        ensure!(failed.is_empty(), "these parts failed: {}", failed.join(", "));
+        Ok(())
     })
 }
 
@@ -162,7 +224,16 @@ mod tests {
     #[test]
     fn parts_are_chosen_by_name() {
         let chosen = |parts: &[Part], array_api| {
-            chosen(&Options { parts: parts.to_vec(), page: false, cases: 1, minutes: 1, array_api })
+            let parts = parts.to_vec();
+            chosen(&Options {
+                parts,
+                page: false,
+                cases: 1,
+                minutes: None,
+                pack: false,
+                take: None,
+                array_api,
+            })
         };
         assert_eq!(chosen(&[], None).len(), Part::value_variants().len() - 1);
         assert_eq!(chosen(&[], Some(PathBuf::new())), [Part::ArrayApi]);

@@ -36,12 +36,12 @@ each change is not here.
 const NEVER: &str = "| never | | | | |";
 
 /// The cells of a row behind the promise.
-struct Row {
-    found: String,
-    date: String,
-    commit: String,
-    took: String,
-    machine: String,
+pub(super) struct Row {
+    pub(super) found: String,
+    pub(super) date: String,
+    pub(super) commit: String,
+    pub(super) took: String,
+    pub(super) machine: String,
 }
 
 /// Runs a part, and writes its row when it has passed. Figures tell what it found.
@@ -50,19 +50,24 @@ pub(super) fn recorded(
     part: Part,
     run: impl FnOnce() -> Result<Vec<String>>,
 ) -> Result<()> {
-    let commit = git(project, &["rev-parse", "--short", "HEAD"])?;
-    let changes = git(project, &["status", "--porcelain", "--", ".", &format!(":!{PAGE}")])?;
-    let differs = if changes.is_empty() { "" } else { "+" };
+    let commit = commit(project)?;
     let start = Instant::now();
     let figures = run()?;
     let row = Row {
         found: if figures.is_empty() { "passed".to_owned() } else { figures.join("; ") },
         date: quietly(project.command("date").args(["--utc", "+%Y-%m-%d"]))?.trim().to_owned(),
-        commit: format!("{commit}{differs}"),
+        commit,
         took: readable(start.elapsed()),
         machine: machine(),
     };
     write(project, Some((part, row)))
+}
+
+/// The commit of the checkout, with a plus where files differ from it.
+pub(super) fn commit(project: &Project) -> Result<String> {
+    let commit = git(project, &["rev-parse", "--short", "HEAD"])?;
+    let changes = git(project, &["status", "--porcelain", "--", ".", &format!(":!{PAGE}")])?;
+    Ok(commit + if changes.is_empty() { "" } else { "+" })
 }
 
 /// Writes the page anew: which results are old.
@@ -71,7 +76,7 @@ pub(super) fn renew(project: &Project) -> Result<()> {
 }
 
 /// Writes the page with what is known, and a new row where there is one.
-fn write(project: &Project, new: Option<(Part, Row)>) -> Result<()> {
+pub(super) fn write(project: &Project, new: Option<(Part, Row)>) -> Result<()> {
     let read = |name: &str| project.shell.read_file(project.root.join(name)).unwrap_or_default();
     let page = page(&read(PAGE), new, |commit| since(project, commit));
     Ok(project.shell.write_file(project.root.join(PAGE), format!("{page}\n{}", read(FINDS)))?)

@@ -1,17 +1,20 @@
-//! ThreadSanitizer and Miri over the code whose mistakes they find.
+//! ThreadSanitizer, AddressSanitizer and Miri over the code whose mistakes they find.
 
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use xshell::Cmd;
 
-use crate::commands::test::rust::runner;
+use crate::commands::test::rust::{DEVICE_LIBRARIES, runner};
 use crate::project::{Project, openly_for_long, quietly};
 use crate::report::{Steps, say};
 
 /// Tests that the sanitizer cannot run. The first one states how much is kept, which does not hold where threads run so slowly. The
 /// names of the others begin so: a child of a fork beside other threads can hang in the sanitizer's own locks.
 const NOT_THREADED: [&str; 2] = ["retention_is_kept_over_threads", "beside_"];
+
+/// Tests that ask for what AddressSanitizer keeps to itself: all addresses of a process, or the signal of a stray access.
+const NOT_IN_ADDRESS_SANITIZER: [&str; 0] = [];
 
 /// The runs of Miri: a crate, its unit tests, and the number of random cases per property. The classes of sizes and the pieces of a
 /// transfer are plain arithmetic over all sizes, which takes too long there.
@@ -37,18 +40,31 @@ pub(super) fn threads(project: &Project, steps: &mut Steps) -> Result<()> {
         let source = Path::new(sysroot.trim()).join("lib/rustlib/src/rust/library/Cargo.lock");
         let remedy = "rustup component add rust-src";
         ensure!(source.is_file(), "ThreadSanitizer needs the source of the standard library: {remedy}");
-        let about = quietly(project.command("rustc").arg("-vV"))?;
-        let host = about.lines().find_map(|line| line.strip_prefix("host: "));
-        let host = host.context("rustc -vV names no host")?;
+        let host = host(project)?;
         let what = "-p usm-memory --lib --tests --no-default-features --features usm-core/testing";
         let tests = runner(project, &format!("-Zbuild-std --target {host} {what} --"));
         let tests = tests.args(NOT_THREADED.iter().flat_map(|name| ["--skip", name]));
         // Other tests fork, too, and their children start threads.
         let tests = tests.env("TSAN_OPTIONS", "die_after_fork=0");
-        // Options of a nightly compiler, which the stable one has too.
-        let tests = tests.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", "-Zsanitizer=thread");
-        openly_for_long(sanitized(project, tests))
+        openly_for_long(by(project, "thread", tests))
     })
+}
+
+/// AddressSanitizer and LeakSanitizer over all tests of the library crates, on the host backend and on the stand-in of CUDA. The SYCL
+/// runtime leaks by itself.
+pub(super) fn memory(project: &Project, steps: &mut Steps) -> Result<()> {
+    steps.step("AddressSanitizer and LeakSanitizer", || {
+        let libraries = format!("-p sycl-sys {DEVICE_LIBRARIES}");
+        let tests = runner(project, &format!("--target {} --lib --tests {libraries} --", host(project)?));
+        let tests = tests.args(NOT_IN_ADDRESS_SANITIZER.iter().flat_map(|name| ["--skip", name]));
+        openly_for_long(by(project, "address", tests))
+    })
+}
+
+/// Tests with a sanitizer. Options of a nightly compiler, which the stable one has too.
+fn by<'p>(project: &Project, sanitizer: &str, tests: Cmd<'p>) -> Cmd<'p> {
+    let tests = tests.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", format!("-Zsanitizer={sanitizer}"));
+    sanitized(project, tests)
 }
 
 /// Miri over unit tests of usm-memory, in several orders of threads, and of the layouts of usm-array.
@@ -75,6 +91,13 @@ pub(in crate::commands) fn miri_in_gate(project: &Project) -> Result<()> {
 
 pub(super) fn has_nightly(project: &Project) -> bool {
     quietly(project.command("rustup").args(["run", "nightly", "rustc", "--version"])).is_ok()
+}
+
+/// The target of programs for this machine, which is named where a sanitizer shall not reach the programs of the build.
+pub(super) fn host(project: &Project) -> Result<String> {
+    let about = quietly(project.command("rustc").arg("-vV"))?;
+    let host = about.lines().find_map(|line| line.strip_prefix("host: "));
+    Ok(host.context("rustc -vV names no host")?.to_owned())
 }
 
 fn has_miri(project: &Project) -> bool {

@@ -1,0 +1,141 @@
+//! The lines that tests run: Rust and pytest over programs that count, merged by the tools of LLVM.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+
+use super::sanitize;
+use crate::commands::test::python::{self, wheel_tests};
+use crate::commands::test::{LIGHT_PEERS, rust};
+use crate::project::{Project, openly, quietly};
+use crate::python::{COVERAGE, DASK, PEERS, PYTEST, SYCL, TYPES, Venv};
+use crate::report::{Steps, say};
+use crate::wheel;
+
+/// The crates whose lines count.
+const CRATES: [&str; 4] = ["usm-core", "usm-memory", "usm-array", "usm-python"];
+
+/// Where all is built once more, in the build directory.
+const FOLDER: &str = "coverage";
+
+const IS_MISSING: &str = "found no llvm-cov: rustup component add llvm-tools";
+
+/// Runs the tests, and names the files with lines that none of them ran.
+pub(super) fn run(project: &Project, steps: &mut Steps) -> Result<()> {
+    let sysroot = quietly(project.command("rustc").args(["--print", "sysroot"]))?;
+    let tools = Path::new(sysroot.trim()).join("lib/rustlib").join(sanitize::host(project)?).join("bin");
+    ensure!(tools.join("llvm-cov").is_file(), IS_MISSING);
+    let folder = project.target.join(FOLDER);
+    let counts = folder.join("counts");
+    project.shell.remove_path(&counts)?;
+    let mut counting = project.again()?;
+    counting.target.clone_from(&folder);
+    // Processes that run at the same time share eight files.
+    let to = counts.join("%8m.profraw");
+    for (name, value) in [
+        ("CARGO_TARGET_DIR", folder.as_path()),
+        ("RUSTFLAGS", "-Cinstrument-coverage".as_ref()),
+        ("LLVM_PROFILE_FILE", &to),
+    ] {
+        counting.shell.set_var(name, value);
+    }
+    let groups = [PYTEST, TYPES, SYCL, DASK, PEERS, COVERAGE];
+    let venv = Venv::with(project, "venv", &groups)?;
+    let programs = steps.step("build of the Rust tests", || rust::all_programs(&counting))?;
+    steps.step("Rust tests", || rust::tests(&counting, &venv, &[]))?;
+    let wheel = steps.step("wheel", || wheel::build_quick(&counting))?;
+    steps.step("pytest", || {
+        let tests = wheel_tests(project, &groups, &wheel, LIGHT_PEERS)?;
+        let report = format!("--cov-report=json:{}", folder.join("python.json").display());
+        python::run(project, openly, tests.args(["--cov=usm", &report]).env("LLVM_PROFILE_FILE", &to))
+    })?;
+    let merged = folder.join("merged.profdata");
+    quietly(
+        project
+            .command(tools.join("llvm-profdata"))
+            .args(["merge", "--sparse", "-o"])
+            .arg(&merged)
+            .arg(&counts),
+    )?;
+    let library = folder.join("quick/lib_usm.so");
+    let programs: Vec<_> = programs.into_iter().map(|program| program.file).chain([library]).collect();
+    let files = quietly(exported(project, &tools, &merged, &programs))?;
+    let report: Value = serde_json::from_str(&files)?;
+    let lines = lines_of_crates(project, &report).context("llvm-cov wrote another form of report")?;
+    for (name, [run, all]) in lines {
+        steps.figure(format!("{name} {}", percent(run, all)));
+    }
+    let python: Value = serde_json::from_str(&project.shell.read_file(folder.join("python.json"))?)?;
+    let total = |name: &str| python.get("totals")?.get(name)?.as_u64();
+    let [run, all] = [total("covered_lines"), total("num_statements")].map(Option::unwrap_or_default);
+    steps.figure(format!("Python files of the wheel {}", percent(run, all)));
+    Ok(())
+}
+
+/// The report of LLVM over several programs.
+fn exported<'p>(project: &'p Project, tools: &Path, merged: &Path, programs: &[PathBuf]) -> xshell::Cmd<'p> {
+    let export =
+        project.command(tools.join("llvm-cov")).args(["export", "--summary-only", "--instr-profile"]);
+    export.arg(merged).args(programs.iter().flat_map(|file| [Path::new("--object"), file]))
+}
+
+/// The lines of each crate that ran, and all of them.
+fn lines_of_crates(project: &Project, report: &Value) -> Option<BTreeMap<&'static str, [u64; 2]>> {
+    let mut lines = BTreeMap::new();
+    for file in report.get("data")?.get(0)?.get("files")?.as_array()? {
+        let path = Path::new(file.get("filename")?.as_str()?);
+        let name = CRATES.into_iter().find(|name| {
+            path.starts_with(project.root.join("crates").join(name).join("src"))
+                // Decorators of backends, which are for tests.
+                && !path.starts_with(project.root.join("crates/usm-core/src/testing"))
+        });
+        let Some(name) = name else { continue };
+        let of_file = file.get("summary")?.get("lines")?;
+        let [run, all]: &mut [u64; 2] = lines.entry(name).or_default();
+        *run += of_file.get("covered")?.as_u64()?;
+        *all += of_file.get("count")?.as_u64()?;
+        let missed = of_file.get("count")?.as_u64()? - of_file.get("covered")?.as_u64()?;
+        if missed > 0 {
+            say(&format!("    {missed:>5} lines of {} ran in no test", path.display()));
+        }
+    }
+    Some(lines)
+}
+
+/// `97.4 % of 12345 lines`.
+fn percent(run: u64, all: u64) -> String {
+    let tenths = (1000 * run).checked_div(all).unwrap_or_default();
+    format!("{}.{} % of {all} lines", tenths / 10, tenths % 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percents_are_never_rounded_up() {
+        assert_eq!(percent(999, 1000), "99.9 % of 1000 lines");
+        assert_eq!(percent(99_999, 100_000), "99.9 % of 100000 lines");
+        assert_eq!(percent(0, 0), "0.0 % of 0 lines");
+    }
+
+    #[test]
+    fn lines_are_summed_by_crate() {
+        let project = Project::open(None).unwrap();
+        let file = |path: &str, run: u64, all: u64| {
+            let path = project.root.join(path);
+            serde_json::json!({"filename": path, "summary": {"lines": {"count": all, "covered": run}}})
+        };
+        let files = [
+            file("crates/usm-core/src/lib.rs", 3, 4),
+            file("crates/usm-core/src/error.rs", 5, 5),
+            file("crates/usm-core/src/testing/faulty.rs", 0, 9),
+            file("crates/sycl-sys/src/lib.rs", 0, 9),
+        ];
+        let report = serde_json::json!({"data": [{"files": files}]});
+        let lines = lines_of_crates(&project, &report).unwrap();
+        assert_eq!(lines.into_iter().collect::<Vec<_>>(), [("usm-core", [8, 9])]);
+    }
+}
