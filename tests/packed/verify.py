@@ -33,7 +33,7 @@ def command(campaign: dict, minutes: float) -> list:
     """What runs the tests of a campaign."""
     names = campaign["names"]
     if campaign["tests"] == "program":
-        return [PROGRAMS / names[0]]
+        return [*campaign["under"], PROGRAMS / names[0]]
     if campaign["tests"] == "fuzzers":
         runner = FOLDER / "tests" / "packed" / "fuzzers.py"
         return [sys.executable, runner, PROGRAMS, FOLDER / "fuzz", *names, "--minutes", str(minutes)]

@@ -12,6 +12,8 @@ from . import requirements
 PRELUDE = """
 import faulthandler, gc, os, signal, sys, threading, time
 faulthandler.enable()
+# A program that hangs prints where.
+faulthandler.dump_traceback_later({late}, exit=True)
 # A shell ignores SIGINT in what it starts in the background, and children inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 import usm, usm.memory as um, usm.tensor as ut
@@ -41,7 +43,7 @@ def until(condition, seconds=60):
 def run(backend: str, code: str, seconds: float = 60) -> str:
     """What `code` prints on that backend. It must end well and in time, and print nothing to stderr."""
     requirements.device_of(backend)  # skips or fails here where there is none
-    program = PRELUDE.format(backend=backend) + textwrap.dedent(code)
+    program = PRELUDE.format(backend=backend, late=0.9 * seconds) + textwrap.dedent(code)
     try:
         done = subprocess.run(
             [sys.executable, "-X", "dev", "-W", "ignore", "-c", program],

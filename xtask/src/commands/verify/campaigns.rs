@@ -6,6 +6,7 @@ use anyhow::Result;
 
 use super::Part;
 use super::fuzz::Fuzzers;
+use super::sanitize::host;
 use crate::commands::test::python::{self, wheel_tests};
 use crate::commands::test::rust::on_all_devices;
 use crate::project::{Project, openly_for_long};
@@ -29,6 +30,8 @@ pub(super) struct Campaign {
     pub(super) variables: &'static [Variable],
     /// The variable for the length in minutes, for tests that know one.
     pub(super) minutes: Option<&'static str>,
+    /// The program that runs the test program, with its options.
+    pub(super) under: &'static [&'static str],
 }
 
 /// Where tests are.
@@ -43,7 +46,7 @@ pub(super) enum Tests {
 }
 
 const fn wheel(part: Part, step: &'static str, tests: &'static str, length: &'static [Variable]) -> Campaign {
-    Campaign { part, step, tests: Tests::Wheel(tests), variables: length, minutes: None }
+    Campaign { part, step, tests: Tests::Wheel(tests), variables: length, minutes: None, under: &[] }
 }
 
 const fn rust(
@@ -52,12 +55,18 @@ const fn rust(
     [package, program]: [&'static str; 2],
     length: &'static [Variable],
 ) -> Campaign {
-    Campaign { part, step, tests: Tests::Program { package, program }, variables: length, minutes: None }
+    let tests = Tests::Program { package, program };
+    Campaign { part, step, tests, variables: length, minutes: None, under: &[] }
 }
 
 impl Campaign {
     const fn or_minutes(mut self, variable: &'static str) -> Self {
         self.minutes = Some(variable);
+        self
+    }
+
+    const fn under(mut self, words: &'static [&'static str]) -> Self {
+        self.under = words;
         self
     }
 }
@@ -68,11 +77,23 @@ const SCHEDULES: Variable = ("USM_TEST_SCHEDULES", "100000");
 const FORKS: Variable = ("USM_TEST_FORKS", "1000");
 const LAYOUTS: Variable = ("USM_TEST_LAYOUTS", "10000000");
 
+/// Tests of each family of kernels, with few random cases: each kernel takes long under a checker.
+const ON_ARRAYS: [&str; 2] = ["usm-array", "it"];
+const FEW: &[Variable] = &[("PROPTEST_CASES", "8"), ("USM_REQUIRE_CUDA", "1")];
+const FAILS: &str = "--error-exitcode=9";
+
 const DROPPED: [&str; 2] = ["usm-memory", "random_drops"];
 
 /// The runs of each part, one after the other.
-pub(super) const CAMPAIGNS: [Campaign; 21] = [
-    Campaign { part: Part::Fuzz, step: "fuzzers", tests: Tests::Fuzzers, variables: &[], minutes: None },
+pub(super) const CAMPAIGNS: [Campaign; 24] = [
+    Campaign {
+        part: Part::Fuzz,
+        step: "fuzzers",
+        tests: Tests::Fuzzers,
+        variables: &[],
+        minutes: None,
+        under: &[],
+    },
     rust(Part::Layouts, "layouts", ["usm-array", "exhaustive"], &[LAYOUTS]),
     rust(Part::Drops, "drops in Rust", DROPPED, &[DROPS]),
     rust(Part::Drops, "drops in Rust on strict devices", DROPPED, &[DROPS, STRICT]),
@@ -107,6 +128,9 @@ pub(super) const CAMPAIGNS: [Campaign; 21] = [
         &[("USM_TEST_STORM", "80000")],
     )
     .or_minutes("USM_TEST_STORM_MINUTES"),
+    rust(Part::Gpu, "memcheck", ON_ARRAYS, FEW).under(&["compute-sanitizer", "--tool=memcheck", FAILS]),
+    rust(Part::Gpu, "racecheck", ON_ARRAYS, FEW).under(&["compute-sanitizer", "--tool=racecheck", FAILS]),
+    rust(Part::Gpu, "initcheck", ON_ARRAYS, FEW).under(&["compute-sanitizer", "--tool=initcheck", FAILS]),
     wheel(Part::Load, "load", "test_load", &[("USM_TEST_LOAD_MINUTES", "30")])
         .or_minutes("USM_TEST_LOAD_MINUTES"),
     wheel(Part::Imports, "orders of imports", "test_import_order", &[("USM_HYPOTHESIS", "verify")]),
@@ -147,6 +171,12 @@ impl Campaign {
         };
         let length = self.minutes.zip(minutes).map(|(variable, minutes)| (variable, minutes.to_string()));
         let tests = tests.envs(self.variables.iter().copied()).envs(length).env(FIGURES, figures);
+        let tests = if self.under.is_empty() {
+            tests
+        } else {
+            let target = host(project)?.to_uppercase().replace('-', "_");
+            tests.env(format!("CARGO_TARGET_{target}_RUNNER"), self.under.join(" "))
+        };
         match self.tests {
             Tests::Wheel(_) => python::run(project, openly_for_long, tests),
             Tests::Program { .. } | Tests::Fuzzers => openly_for_long(tests),

@@ -114,6 +114,8 @@ enum Part {
     Processes,
     /// a fork at any time is safe: children beside each kind of activity
     Forks,
+    /// no bad access, race or use of unset memory in kernels on a GPU, by compute-sanitizer
+    Gpu,
     /// load is held: allocations of eight threads, many live ones, exchanges, collections, exceptions
     Load,
     /// each order of imports of usm, dpctl, dpnp, NumPy and PyTorch
@@ -163,6 +165,7 @@ impl Part {
             | Self::Readonly
             | Self::Processes
             | Self::Forks
+            | Self::Gpu
             | Self::Load
             | Self::Imports
             | Self::Examples

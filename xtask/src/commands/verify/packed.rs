@@ -55,6 +55,7 @@ pub(super) fn pack(project: &Project, parts: &[Part]) -> Result<()> {
             campaign.variables.iter().map(|&(name, value)| (name.to_owned(), value.into())).collect();
         plan.push(json!({
             "part": campaign.part.name(), "step": campaign.step, "tests": tests, "names": names,
+            "under": campaign.under,
             "variables": variables, "minutes": campaign.minutes,
         }));
     }
