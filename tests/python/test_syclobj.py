@@ -1,5 +1,6 @@
 """Every form of `syclobj`: filter string, context, queue, both capsules, any object with `_get_capsule`."""
 
+import gc
 import textwrap
 
 import pytest
@@ -179,6 +180,33 @@ def test_memory_of_one_backend_under_a_queue_of_the_other(host_queue, sycl_queue
             with pytest.raises((ValueError, TypeError), match=r"^(data|syclobj)"):
                 ut.asarray(producer)
             assert settled() == before
+
+
+class HostCapsuleSource:
+    """As the queue of an extension that links this library, which is a class of its own."""
+
+    def __init__(self, pointer):
+        self._pointer = pointer
+
+    def _get_host_capsule(self):
+        return capsules.make(self._pointer, capsules.HOST_QUEUE)
+
+
+@pytest.mark.parametrize("switch", ["0", "1"])
+def test_capsules_of_the_host_backend_hold_only_live_queues(host_queue, monkeypatch, switch):
+    """Whatever pointer a hand-made one has; they need no switch."""
+    monkeypatch.setenv("USM_RAW_CAPSULES", switch)
+    made = usm.SyclQueue(host_queue.sycl_context, host_queue.sycl_device)
+    capsule = made._get_host_capsule()
+    pointer = capsules.pointer_of(capsule)
+    assert usm.SyclQueue(HostCapsuleSource(pointer)) == made
+    del capsule, made
+    gc.collect()
+    for wrong in (pointer, 64, capsules.zeroed_block(), id(host_queue)):
+        with pytest.raises(ValueError, match="that points to no live queue of the host backend"):
+            usm.SyclQueue(HostCapsuleSource(wrong))
+        with pytest.raises(ValueError, match="^sycl_queue: found a capsule"):
+            ut.zeros(3, sycl_queue=HostCapsuleSource(wrong))
 
 
 def test_capsules_can_be_refused():

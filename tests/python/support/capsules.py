@@ -13,6 +13,7 @@ _api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
 
 QUEUE = b"SyclQueueRef"
 CONTEXT = b"SyclContextRef"
+HOST_QUEUE = b"usm.HostQueueRef"
 
 # PyCapsule_New keeps the pointer of the name, so each name must live for ever.
 _names: dict[bytes, ctypes.c_char_p] = {}

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::host::HostSide;
 use super::{GLOBAL, Runtime, RuntimeOptions};
+use crate::backend::Backend;
 use crate::backend::host::{HostOfOtherCopy, HostTable};
-use crate::backend::{Backend, RawQueue};
 use crate::{Device, Queue, Result};
 
 impl Runtime {
@@ -70,22 +70,19 @@ impl Runtime {
         is_of_host.then(|| NonNull::new(queue.raw_for_others().as_ptr())).flatten()
     }
 
-    /// The queue behind a pointer of [`host_queue_pointer`](Self::host_queue_pointer).
-    ///
-    /// # Safety
-    /// 1. The pointer came from a copy of this library that uses the same host backend, and its queue lives.
+    /// The queue behind a pointer of [`host_queue_pointer`](Self::host_queue_pointer) of a copy that uses the same host backend. The
+    /// pointer may be any: `None` where no live queue is.
     ///
     /// # Errors
     /// [`Error::Backend`](crate::Error::Backend) when the backend does not report the parts of the queue.
-    pub unsafe fn host_queue(&self, pointer: NonNull<c_void>) -> Result<Queue> {
-        let raw = RawQueue::new(pointer);
-        match &self.host_side {
-            // SAFETY: the caller's promise 1.
-            HostSide::Own(backend) => unsafe { backend.retain(raw) },
-            // SAFETY: the caller's promise 1.
-            HostSide::OfOtherCopy(backend) => unsafe { backend.retain(raw) },
-        }
-        // SAFETY: the reference just added is given away (promise 1).
-        unsafe { Queue::from_raw(&self.host_side.backend(), raw) }
+    pub fn host_queue(&self, pointer: NonNull<c_void>) -> Result<Option<Queue>> {
+        let address = pointer.addr().get();
+        let found = match &self.host_side {
+            HostSide::Own(backend) => backend.find_queue(address),
+            // SAFETY: C1, and the address may be any.
+            HostSide::OfOtherCopy(backend) => unsafe { backend.find_queue(address) },
+        };
+        // SAFETY: a fresh handle of this backend (promise 1 of `Backend`).
+        found.map(|queue| unsafe { Queue::from_raw(&self.host_side.backend(), queue) }).transpose()
     }
 }

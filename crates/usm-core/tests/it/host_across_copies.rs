@@ -1,6 +1,7 @@
 //! A runtime that works on the host backend of another one through the table of C functions, as two copies of the library do.
 #![allow(clippy::unwrap_used)]
 
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 use usm_core::backend::host::HostTable;
@@ -30,9 +31,28 @@ fn queue_of(runtime: &Runtime) -> Queue {
 
 /// The same queue in another copy.
 fn handed_over(queue: &Queue, from: &Runtime, to: &Runtime) -> Queue {
-    let pointer = from.host_queue_pointer(queue).unwrap();
-    // SAFETY: of a queue of the same backend that lives.
-    unsafe { to.host_queue(pointer) }.unwrap()
+    to.host_queue(from.host_queue_pointer(queue).unwrap()).unwrap().unwrap()
+}
+
+#[test]
+fn only_pointers_to_live_queues_are_queues() {
+    let (own, other) = runtimes(&cpu());
+    let device = own.host_device();
+    let context = device.default_context().unwrap();
+    let make = || context.create_queue(device, QueueProperties::OUT_OF_ORDER).unwrap();
+    let kept = make();
+    // More queues than are remembered before those that are gone are sorted out.
+    let gone: Vec<_> = (0..300).map(|_| own.host_queue_pointer(&make()).unwrap()).collect();
+    let mut number = 0_u64;
+    let wrong = [NonNull::dangling(), NonNull::from(&mut number).cast()];
+    let elsewhere = Runtime::new(RuntimeOptions::new().host_only());
+    let of_other_backend = elsewhere.host_queue_pointer(&queue_of(&elsewhere)).unwrap();
+    for runtime in [&own, &other] {
+        for &pointer in gone.iter().chain(&wrong).chain(&[of_other_backend]) {
+            assert!(runtime.host_queue(pointer).unwrap().is_none());
+        }
+        assert_eq!(handed_over(&kept, &own, runtime).properties(), kept.properties());
+    }
 }
 
 #[test]

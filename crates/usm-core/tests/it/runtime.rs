@@ -197,8 +197,7 @@ fn external_code_may_keep_the_queue_that_another_one_took_over_from() {
     let runtime = Runtime::new(RuntimeOptions::new().host_only());
     let own = runtime.default_device_queue().unwrap();
     let pointer = runtime.host_queue_pointer(&own).unwrap();
-    // SAFETY: of a live queue of the same backend.
-    let theirs = unsafe { runtime.host_queue(pointer) }.unwrap();
+    let theirs = runtime.host_queue(pointer).unwrap().unwrap();
     runtime.default_queues_from(|_| GIVEN.get().cloned());
     GIVEN.get_or_init(|| own.context().create_queue(own.device(), QueueProperties::OUT_OF_ORDER).unwrap());
     runtime.update_default_queue(own.device()).unwrap();

@@ -98,9 +98,13 @@ pub(super) fn import_host(
     else {
         return Ok(None);
     };
-    let pointer = capsule.pointer_checked(Some(HOST_QUEUE))?;
-    // SAFETY: TB1: by its name a queue of the host backend that the copies share, which lives as long as the capsule.
-    unsafe { runtime.host_queue(pointer) }.map(Some).or_value_error(name)
+    let found = runtime.host_queue(capsule.pointer_checked(Some(HOST_QUEUE))?).or_value_error(name)?;
+    let none = || {
+        value_error!(
+            "{name}: found a capsule {HOST_QUEUE:?} that points to no live queue of the host backend"
+        )
+    };
+    found.map(Some).ok_or_else(none)
 }
 
 /// Where this is "0", capsules are refused that no class of dpctl made.

@@ -85,6 +85,8 @@ pub struct HostBackend {
     executor: Executor,
     memory: ForkMutex<Memory>,
     peers: ForkMutex<Peers>,
+    #[cfg(feature = "across-copies")]
+    queues: ForkMutex<across_copies::Queues>,
 }
 
 /// A root device with what belongs to it alone.
@@ -125,7 +127,14 @@ impl HostBackend {
         };
         let roots = described.iter().enumerate().map(device).collect();
         let memory = ForkMutex::new(Memory::new(arena_bytes));
-        Self { roots, executor: Executor::default(), memory, peers: ForkMutex::default() }
+        Self {
+            roots,
+            executor: Executor::default(),
+            memory,
+            peers: ForkMutex::default(),
+            #[cfg(feature = "across-copies")]
+            queues: ForkMutex::default(),
+        }
     }
 
     /// The devices of a backend, each of which keeps the backend alive.
@@ -136,16 +145,6 @@ impl HostBackend {
             unsafe { Device::from_raw(Arc::clone(self) as _, raw) }
         };
         self.roots.iter().map(wrap).collect()
-    }
-
-    /// One more reference to a queue.
-    ///
-    /// # Safety
-    /// 1. `queue` is a live queue of this backend.
-    #[cfg(feature = "across-copies")]
-    pub(crate) unsafe fn retain(&self, queue: RawQueue) {
-        // SAFETY: O1: the handle is live (1).
-        HostQueue::into_raw(unsafe { HostQueue::clone_raw(queue) });
     }
 
     fn memory(&self) -> ForkMutexGuard<'_, Memory> {
@@ -318,7 +317,10 @@ unsafe impl Backend for HostBackend {
         let context = unsafe { HostContext::clone_raw(context) };
         // SAFETY: O1: the handle is live.
         let device = unsafe { SimulatedDevice::clone_raw(device) };
-        Ok(HostQueue::into_raw(Arc::new(HostQueue::new(context, device, properties))))
+        let queue = Arc::new(HostQueue::new(context, device, properties));
+        #[cfg(feature = "across-copies")]
+        self.queues.lock().add(&queue);
+        Ok(HostQueue::into_raw(queue))
     }
 
     unsafe fn queue_parts(&self, queue: RawQueue) -> Result<(RawContext, RawDevice, QueueProperties)> {

@@ -53,6 +53,7 @@ has_c_layout!(
     Option<RawDevice>,
     RawContext,
     RawQueue,
+    Option<RawQueue>,
     RawHandle,
 );
 

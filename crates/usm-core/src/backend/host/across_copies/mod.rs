@@ -3,12 +3,13 @@
 //! A Python extension that links this library has a copy of its own, with statics of its own. Two host backends would not know each
 //! other's memory, so the copy that came first [offers a table](HostBackend::table), and the others work on its backend through a
 //! [`HostOfOtherCopy`] (`client.rs`). All that passes between them has a C layout (`c_form.rs`): the copies may come from different
-//! compilers and different builds of the same [`VERSION`].
+//! compilers and different builds of the same [`VERSION`]. Queues that the copies hand to each other are looked up (`queues.rs`).
 //!
 //! Copies and fills complete before their function returns. So no event, no dependency and no closure passes between the copies.
 
 mod c_form;
 mod client;
+mod queues;
 
 use std::ffi::c_void;
 use std::ptr::NonNull;
@@ -17,16 +18,17 @@ use std::sync::atomic::AtomicBool;
 
 use self::c_form::CForm;
 pub use self::client::HostOfOtherCopy;
+pub(super) use self::queues::Queues;
 use super::device::DeviceFacts;
 use super::{
-    Backend, HostBackend, HostPlatform, QueueProperties, RawContext, RawDevice, RawEvent, RawHandle,
-    RawPlatform, RawQueue, SimulatedDevice,
+    Backend, HostBackend, HostPlatform, HostQueue, QueueProperties, RawContext, RawDevice, RawEvent,
+    RawHandle, RawPlatform, RawQueue, SimulatedDevice,
 };
 use crate::backend::objects::Handle;
 use crate::{DeviceType, PointerInfo, Result, UsmKind};
 
 /// Version of [`HostTable`]. Any change of a function in this file, or of the layout of a type in its signature, makes it another one.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 /// Passes the functions of the table to a macro. Each calls the method of [`HostBackend`] with its name. `methods` are also the
 /// methods of [`Backend`] for [`HostOfOtherCopy`]; `others` have other signatures there.
@@ -53,7 +55,7 @@ macro_rules! functions {
                 platforms() -> Result<Vec<RawPlatform>>;
                 device_facts(device: RawDevice) -> DeviceFacts;
                 platform_type(platform: RawPlatform) -> DeviceType;
-                retain(queue: RawQueue) -> ();
+                find_queue(address: usize) -> Option<RawQueue>;
                 release(handle: RawHandle) -> ();
                 copy(queue: RawQueue, dst: *mut u8, src: *const u8, len_bytes: usize) -> Result<()>;
                 fill_all(queue: RawQueue, dst: *mut u8, pattern: &[u8], count: usize) -> Result<()>;
@@ -145,6 +147,11 @@ impl HostBackend {
     unsafe fn platform_type(&self, platform: RawPlatform) -> DeviceType {
         // SAFETY: O1: the handle is live (1).
         unsafe { HostPlatform::clone_raw(platform) }.device.facts.device_type
+    }
+
+    /// A handle of its own to the live queue at an address, which may be any; `None` where there is none.
+    pub(crate) fn find_queue(&self, address: usize) -> Option<RawQueue> {
+        self.queues.lock().find(address).map(HostQueue::into_raw)
     }
 
     /// [`memcpy`](Backend::memcpy) that is complete when it returns.
