@@ -153,7 +153,10 @@ def pip(environment, *arguments):
     return f"{environment.python} -m pip install {' '.join(arguments)}"
 
 
-DPCTL = f"'{_doctor._runtime()}'"
+#: As the extra `sycl` has it.
+(DPCTL,) = (
+    f'"{each.partition(";")[0].strip()}"' for each in importlib.metadata.requires("usm") if each.startswith("dpctl")
+)
 
 
 def test_nothing_installed(bare):
@@ -163,13 +166,9 @@ def test_nothing_installed(bare):
     assert problem["kind"] == "NoRuntime" and not problem["is_failure"]
     assert problem["command"] == pip(bare, DPCTL, "intel-opencl-rt")
     assert "(optional): " + problem["command"] in found["text"]
-    assert pip(bare, "numpy") in found["text"]
+    note = "no library is installed that computes on host and shared memory, or on device memory of the host backend.\n"
+    assert f"Note: {note}  To add one (optional): {pip(bare, 'numpy')}\n" in found["text"]
     assert [device["filter_string"] for device in found["devices"]] == ["host:cpu:0"]
-
-
-def test_the_required_versions_are_those_of_the_extra():
-    (required,) = [each for each in importlib.metadata.requires("usm") if each.startswith("dpctl")]
-    assert _doctor._runtime() == required.partition(";")[0].strip() and "<" in _doctor._runtime()
 
 
 def test_dpctl_with_the_driver_of_the_cpu(full):
@@ -214,8 +213,9 @@ def test_a_broken_driver(full, content, reason):
     assert str(full.lib / DRIVER) in problem["what"] and reason in problem["what"]
     assert problem["command"] == pip(full, "--force-reinstall", "--no-deps", "intel-opencl-rt")
     # A selector does not hide the cause.
-    kinds = [problem["kind"] for problem in full.examine(ONEAPI_DEVICE_SELECTOR="opencl:cpu")["problems"]]
-    assert kinds == ["UnusableDriver", "SelectorHidesDevices"]
+    hidden = full.examine(ONEAPI_DEVICE_SELECTOR="opencl:cpu")["problems"]
+    assert [problem["kind"] for problem in hidden] == ["UnusableDriver", "SelectorHidesDevices"]
+    assert hidden[0]["command"] == problem["command"] and hidden[0]["remedy"] == problem["remedy"]
 
 
 @pytest.mark.parametrize(
@@ -364,14 +364,62 @@ def test_what_was_requested_fails(bare):
 def test_details(full):
     text, status = full.run("--verbose")
     assert status == 0 and text.splitlines()[0] == full.examine()["summary"]
-    for part in ("Platforms and devices", "libDPCTLSyclInterface.so: loaded", "OCL_ICD_FILENAMES=", str(full.python)):
+    for part in ("Platforms and devices", "libDPCTLSyclInterface.so: loaded", str(full.python)):
         assert text.count(part) == 1, text
+
+
+@pytest.mark.parametrize("of_user", [None, "/no/such/driver.so"])
+def test_a_driver_that_usm_registered_is_no_choice_of_the_user(full, of_user):
+    variables = {} if of_user is None else {"OCL_ICD_FILENAMES": of_user}
+    found = full.examine(**variables)
+    driver = str(full.lib / DRIVER)
+    assert found["environment"]["OCL_ICD_FILENAMES"] == of_user
+    assert found["added"] == {"OCL_ICD_FILENAMES": driver}
+    text, _ = full.run("--verbose", **variables)
+    assert f"  usm has appended to OCL_ICD_FILENAMES: {driver}\n" in text
+    assert ("  OCL_ICD_FILENAMES=" in text) == (of_user is not None)
+    # The same in the words of Rust, which registers the driver where Python did not.
+    code = "import os, usm; os.environ.update({!r}); print(usm.doctor()['text'])"
+    for environment in ({}, {"USM_SYCL_AUTOCONFIG": "0"}):
+        again = {"USM_SYCL_AUTOCONFIG": "1"} if environment else {}
+        text, _ = full.run(code=code.format(again), **environment, **variables)
+        (line,) = [line for line in text.splitlines() if line.startswith("  OCL_ICD_FILENAMES")]
+        assert line.endswith(f"; usm has appended {driver}"), text
+        assert line.startswith(f"  OCL_ICD_FILENAMES={of_user}  " if of_user else "  OCL_ICD_FILENAMES is not set  ")
+
+
+def test_a_driver_of_the_user(full):
+    driver = str(full.lib / DRIVER)
+    found = full.examine(OCL_ICD_FILENAMES=driver)
+    assert found["environment"]["OCL_ICD_FILENAMES"] == driver and found["added"] == {}
+
+
+def test_arithmetic_on_the_memory_that_is_here(full, stand_in):
+    assert full.examine()["providers"] == {
+        "host and shared memory": ["numpy"],
+        "device memory of the host backend": ["numpy"],
+        "host and shared memory of a SYCL device": ["numpy"],
+        "device memory of a CPU": ["numpy"],
+    }
+    text, _ = full.run("--verbose")
+    lines = text[text.index("Arithmetic, by the libraries that are installed (none was tried)") :].splitlines()
+    assert "  host and shared memory: numpy" in lines[1:5]
+    assert "no library is installed" not in text
+    found = full.examine(USM_CUDA="1", USM_CUDA_DRIVER=stand_in("libcuda_loopback.so"))
+    assert found["providers"]["device memory of an NVIDIA GPU"] == []
+    note = "Note: no library is installed that computes on device memory of an NVIDIA GPU.\n"
+    assert note + f"  To add one (optional): {pip(full, 'cupy-cuda13x', 'array-api-compat')}\n" in found["text"]
+    # A CPU is a device like others where host code is kept away.
+    found = full.examine(USM_STRICT_DEVICE="1")
+    assert found["providers"]["device memory of a SYCL device"] == []
+    assert f"(optional): {pip(full, 'dpnp')}\n" in found["text"]
 
 
 def test_searched_places_are_told_once(bare):
     text, _ = bare.run("--verbose")
     assert text.count("has no libDPCTLSyclInterface.so") == text.count("/lib: has no") > 0
-    assert text.count("pip install dpctl") == 1, "as a detail; the command has the path of this Python"
+    command = pip(bare, DPCTL, "intel-opencl-rt")
+    assert text.count(command) == text.count("intel-opencl-rt") == 2, "one form, in the note and in the details"
 
 
 def test_help_names_the_keys_and_the_exit_status(bare):
@@ -385,7 +433,7 @@ def test_help_names_the_keys_and_the_exit_status(bare):
 def test_a_python_without_pip(monkeypatch):
     monkeypatch.setattr(_doctor.importlib.util, "find_spec", lambda name: None)
     monkeypatch.setattr(_doctor.shutil, "which", lambda name: "/usr/bin/uv")
-    command = _doctor.pip_install("--force-reinstall", "intel-opencl-rt")
+    command = _doctor.pip_install("--force-reinstall intel-opencl-rt")
     assert command == f"uv pip install --python {sys.executable} --reinstall intel-opencl-rt"
     monkeypatch.setattr(_doctor, "shutil", types.SimpleNamespace(which=lambda name: None))
     assert _doctor.pip_install("numpy") == f"{sys.executable} -m pip install numpy"

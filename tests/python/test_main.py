@@ -86,7 +86,7 @@ def test_failures_give_the_exit_code():
 
 def test_the_doctor(queue):
     found = usm.doctor()
-    assert set(found) == {"platforms", "sycl", "places", "environment", "problems", "tree", "text"}
+    assert set(found) == {"platforms", "sycl", "places", "environment", "added", "problems", "tree", "text"}
     named = [name for platform in found["platforms"] for name in platform["devices"]]
     assert sorted(named) == sorted(d.filter_string for d in usm.get_devices())
     assert queue.sycl_device.filter_string in found["tree"] and queue.sycl_device.filter_string in found["text"]

@@ -114,14 +114,20 @@ def test_a_device_with_another_name_is_another_device(queue):
 def test_a_device_that_is_missing_there_is_a_clear_error(queue):
     from usm._usm import _device_from_pickle
 
+    has_sycl = any(backend["name"] == "sycl" and backend["available"] for backend in usm.backends())
     for arguments, part in (
         (("host:cpu:7", None, []), "no device matches"),
         (("cuda:gpu:0", "0000:ff:00.0", []), "PCI address 0000:ff:00.0"),
         (("nonsense", None, []), "is not a filter selector"),
+        # Without a SYCL runtime the error lists the places where it was searched for. The first line of it is enough.
+        (
+            ("level_zero:gpu:7", None, []),
+            "no device matches" if has_sycl else "no SYCL runtime that can be loaded was found; ",
+        ),
     ):
         with pytest.raises(usm.SyclDeviceCreationError, match="^pickle: its device is not here: ") as caught:
             _device_from_pickle(*arguments)
-        assert part in str(caught.value)
+        assert part in str(caught.value) and "\n" not in str(caught.value)
     with pytest.raises(usm.SyclSubDeviceCreationError):
         _device_from_pickle(queue.sycl_device.filter_string, None, [(1 << 30, 0)])
     for wrong in ((None, None, []), ("host", None, [1]), ("host", None, [("x", 0)]), ("host", 3, [])):

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::locate::Tried;
-use crate::table::{REQUIREMENT, SUPPORTED};
+use crate::packages::{RUNTIME, SUPPORTED};
 
 /// Why the SYCL C interface could not be loaded.
 #[derive(thiserror::Error, usm_derive::ErrorDebug)]
@@ -28,7 +28,7 @@ pub enum LoadError {
     /// The file is a library, but not one that offers the interface.
     #[error(
         "{} lacks {} of the {} functions that the SYCL C interface has in {SUPPORTED}, the supported versions \
-         (`pip install \"{REQUIREMENT}\"`): {}",
+         (`pip install {RUNTIME}`): {}",
         .path.display(), .symbols.len(), crate::Api::REQUIRED.len(), first_of(.symbols)
     )]
     MissingSymbols {
@@ -41,7 +41,7 @@ pub enum LoadError {
     /// The file has functions of two versions, so the signatures of the others are unknown.
     #[error(
         "{} is a development version between {SUPPORTED}: it has {has} of the newer one, but not what came last, so its \
-         signatures are unknown; install a release (`pip install \"{REQUIREMENT}\"`)",
+         signatures are unknown; install a release (`pip install {RUNTIME}`)",
         .path.display()
     )]
     DevelopmentVersion {

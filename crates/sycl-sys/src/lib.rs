@@ -13,6 +13,7 @@
 //! | [`table`] | [`Api`], a function pointer per C symbol; [`Form`], what differs between versions of dpctl |
 //! | [`mod@locate`] | where the library may be, as data |
 //! | [`mod@load`] | [`load()`], the steps that change the process |
+//! | [`packages`] | what pip installs |
 //!
 //! # Example
 //!
@@ -42,6 +43,7 @@ mod dl;
 mod error;
 pub mod load;
 pub mod locate;
+pub mod packages;
 pub mod table;
 pub mod types;
 

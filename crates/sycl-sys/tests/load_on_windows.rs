@@ -134,7 +134,7 @@ fn finding_nothing_lists_every_place_and_ends_with_the_remedy() {
             text.contains("the dynamic loader's default: DPCTLSyclInterface.dll: cannot be loaded"),
             "{text}"
         );
-        assert!(text.contains("pip install dpctl intel-opencl-rt"), "{text}");
+        assert!(text.contains("pip install \"dpctl>=0.22,<0.24\" intel-opencl-rt"), "{text}");
         return;
     }
     let tree = Tree::new();

@@ -2,7 +2,7 @@
 //!
 //! The library orders kernels that use the same memory, on any queue and from any thread.
 //!
-//! Needs a device that compiles OpenCL C: `pip install dpctl intel-opencl-rt` in the active venv makes the CPU one.
+//! Needs a device that compiles OpenCL C: `pip install "dpctl>=0.22,<0.24" intel-opencl-rt` in the active venv makes the CPU one.
 //!
 //! ```text
 //! cargo run -p usm-memory --example two_queues

@@ -10,8 +10,9 @@ use crate::sycl::runtime;
 /// doctor()
 ///
 /// Examine this machine: a dict with the `platforms` and their devices, the `sycl` runtime in use (None without one), the `places`
-/// where it was searched for, the `environment` variables that matter, the `problems`, each with what to do about it and whether
-/// something installed or requested fails, and all that as `text`, the devices as a `tree`.
+/// where it was searched for, the `environment` variables that matter, as the user set them, what this package has `added` to them,
+/// the `problems`, each with what to do about it and whether something installed or requested fails, and all that as `text`, the
+/// devices as a `tree`.
 ///
 /// >>> import usm
 /// >>> for problem in usm.doctor()["problems"]:
@@ -31,16 +32,21 @@ pub(crate) fn doctor(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         dict.set_item("in_use", place.in_use)
     };
     found.set_item("places", list(py, &report.places, place)?)?;
-    let environment = PyDict::new(py);
+    let (environment, added) = (PyDict::new(py), PyDict::new(py));
     for variable in &report.environment {
         environment.set_item(variable.name, &variable.value)?;
+        if let Some(value) = &variable.added {
+            added.set_item(variable.name, value)?;
+        }
     }
     found.set_item("environment", environment)?;
+    found.set_item("added", added)?;
     let problem = |dict: &Bound<'_, PyDict>, problem: &usm_array::usm_core::Problem| {
         dict.set_item("kind", format!("{:?}", problem.kind))?;
         dict.set_item("is_failure", problem.kind.is_failure())?;
         dict.set_item("what", &problem.what)?;
-        dict.set_item("remedy", &problem.remedy)
+        dict.set_item("remedy", &problem.remedy)?;
+        dict.set_item("command", &problem.command)
     };
     found.set_item("problems", list(py, &report.problems, problem)?)?;
     found.set_item("tree", tree.to_string())?;

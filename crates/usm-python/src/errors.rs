@@ -282,12 +282,9 @@ pub(crate) fn in_place_of<E: PyTypeInfo>(
     }
 }
 
-/// The first line of a text. A line that introduces the next ones ends before its last part.
+/// The first line of a text, which stands alone in errors of ours: lists of what was tried begin below it.
 pub(crate) fn first_line(text: &str) -> &str {
-    match text.split_once('\n') {
-        Some((first, _)) => first.rsplit_once(';').map_or(first, |(before, _)| before),
-        None => text,
-    }
+    text.lines().next().unwrap_or_default()
 }
 
 /// Another exception for a device that does not exist: that of the object which was to be made from it.

@@ -71,7 +71,7 @@ pub mod _usm {
     use crate::sycl::{SyclContext, SyclDevice, SyclEvent, SyclPlatform, SyclQueue};
     #[pymodule_export]
     use crate::tensor::compute::{
-        adopt, cuda_stream, dpnp_array, new, place as place_operands, publish, span,
+        adopt, cuda_stream, dpnp_array, new, place as place_operands, publish, reaches, span,
     };
     #[pymodule_export]
     use crate::tensor::functions::{

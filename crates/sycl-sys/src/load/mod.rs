@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::locate::names::FINDS_OWN_RUNTIME;
 use crate::locate::{self, Candidate, LIBRARY, Origin, Outcome, Search, SearchOptions, Tried, runtime};
+use crate::packages::CPU_DRIVER;
 use crate::{Api, LoadError, dl};
 
 /// The loaded interface, and how it was found.
@@ -22,6 +23,8 @@ pub struct Loaded {
     pub already_loaded: bool,
     /// The OpenCL CPU driver that belongs to it, if there is one.
     pub driver: Option<PathBuf>,
+    /// Whether this load has appended the driver to `OCL_ICD_FILENAMES`.
+    pub registered: bool,
     /// Notes for a user who misses a device: configuration, failures, late steps.
     pub notes: Vec<String>,
     /// Each tried place, in order, with its result.
@@ -201,7 +204,7 @@ impl Attempt {
         self.driver = runtime::first_file(dirs, runtime::DRIVER);
         let Some(driver) = &self.driver else {
             self.notes.push(format!(
-                "no OpenCL CPU driver ({}) in the installation: `pip install intel-opencl-rt` adds the CPU device",
+                "no OpenCL CPU driver ({}) in the installation: `pip install {CPU_DRIVER}` adds the CPU device",
                 runtime::DRIVER
             ));
             return;
@@ -250,6 +253,7 @@ impl Attempt {
             api,
             already_loaded,
             driver: self.driver,
+            registered: self.previous_drivers.is_some(),
             notes: self.notes,
             tried: self.search.tried,
         }

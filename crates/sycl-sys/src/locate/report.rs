@@ -4,10 +4,15 @@ use std::fmt::{self, Write as _};
 
 use super::names::LIBRARY;
 use super::{Outcome, Search, Tried};
+use crate::packages::{CPU_DRIVER, RUNTIME};
 
 /// How to get a runtime; the last line of every report that found none.
-const REMEDY: &str = "to get one, run `pip install dpctl intel-opencl-rt` in a virtual environment and activate it, \
-     or give the directory of an installation as a root (USM_SYCL_ROOT), and start the program again";
+fn remedy() -> String {
+    format!(
+        "to get one, run `pip install {RUNTIME} {CPU_DRIVER}` in a virtual environment and activate it, or give the directory of an \
+         installation as a root (USM_SYCL_ROOT), and start the program again"
+    )
+}
 
 impl fmt::Display for Outcome {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -49,24 +54,22 @@ impl fmt::Display for Search {
             writeln!(formatter, "{tried}")?;
         }
         match self.candidates.first() {
-            None => write!(formatter, "no {LIBRARY} in these places; {REMEDY}"),
+            None => write!(formatter, "no {LIBRARY} in these places; {}", remedy()),
             Some(first) => match first.driver() {
                 Some(driver) => write!(formatter, "OpenCL CPU driver: {}", driver.display()),
-                None => {
-                    formatter.write_str("OpenCL CPU driver: none (`pip install intel-opencl-rt` adds it)")
-                }
+                None => write!(formatter, "OpenCL CPU driver: none (`pip install {CPU_DRIVER}` adds it)"),
             },
         }
     }
 }
 
-/// The text of [`LoadError::NotFound`](crate::LoadError::NotFound).
+/// The text of [`LoadError::NotFound`](crate::LoadError::NotFound). Its first line stands alone.
 pub(crate) fn not_found(tried: &[Tried]) -> String {
-    let mut text = String::from("no SYCL runtime that can be loaded was found; tried in this order:\n");
+    let mut text = String::from("no SYCL runtime that can be loaded was found\ntried in this order:\n");
     for place in tried {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "  {place}");
     }
-    text.push_str(REMEDY);
+    text.push_str(&remedy());
     text
 }

@@ -7,11 +7,6 @@ use super::CreateFromSpirv;
 use crate::dl::Kept;
 use crate::types::*;
 
-/// The versions of dpctl whose interface this crate knows, for messages.
-pub(crate) const SUPPORTED: &str = "dpctl 0.22 and 0.23";
-/// The same as a requirement of pip.
-pub(crate) const REQUIREMENT: &str = "dpctl>=0.22,<0.24";
-
 /// Functions that dpctl 0.23 added after all else that differs. Each one alone tells that form, since a later version may lack the
 /// other one.
 const ONLY_0_23: [&str; 2] = ["DPCTLDevice_CanCompileSPIRV", "DPCTLQueue_MemsetWithEvents"];

@@ -4,7 +4,6 @@ mod form;
 mod symbols;
 
 pub use form::{AffinityDomain, Form};
-pub(crate) use form::{REQUIREMENT, SUPPORTED};
 pub use symbols::{Api, CreateFromSpirv};
 
 /// Writes the struct, the lists of names and the loader from one list of symbols, so that they cannot disagree.

@@ -130,7 +130,7 @@ fn what_is_missing_is_told_apart() {
     assert_eq!(outcomes, [Outcome::DoesNotExist, Outcome::NoLibrary]);
     let report = found.to_string();
     assert!(report.contains(&format!("{}: does not exist", tree.path("absent").display())), "{report}");
-    assert!(report.contains("pip install dpctl intel-opencl-rt"), "{report}");
+    assert!(report.contains("pip install \"dpctl>=0.22,<0.24\" intel-opencl-rt"), "{report}");
 }
 
 #[test]

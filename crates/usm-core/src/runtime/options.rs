@@ -26,6 +26,7 @@ pub struct RuntimeOptions {
     #[cfg_attr(not(feature = "sycl"), allow(dead_code, reason = "only the SYCL runtime is searched for"))]
     extra_roots: Vec<(String, PathBuf)>,
     pub(super) autoconfig: bool,
+    pub(super) registered_drivers: Vec<PathBuf>,
 }
 
 impl RuntimeOptions {
@@ -39,6 +40,7 @@ impl RuntimeOptions {
             roots: Vec::new(),
             extra_roots: Vec::new(),
             autoconfig: true,
+            registered_drivers: Vec::new(),
         }
     }
 
@@ -84,6 +86,12 @@ impl RuntimeOptions {
     /// Whether the environment may be changed so that the OpenCL CPU driver is found; on by default.
     pub fn autoconfig(mut self, allowed: bool) -> Self {
         self.autoconfig = allowed;
+        self
+    }
+
+    /// The application has appended this OpenCL driver to `OCL_ICD_FILENAMES`, so that reports do not take it for a choice of the user.
+    pub fn registered_driver(mut self, driver: impl Into<PathBuf>) -> Self {
+        self.registered_drivers.push(driver.into());
         self
     }
 

@@ -85,6 +85,7 @@ fn load(options: &RuntimeOptions) -> SyclSide {
         version: backend.version(),
         interface: backend.interface(),
         driver: loaded.driver.clone(),
+        registered: loaded.registered,
         already_loaded: loaded.already_loaded,
     };
     let backend: Arc<dyn Backend> = Arc::new(backend);
@@ -94,9 +95,7 @@ fn load(options: &RuntimeOptions) -> SyclSide {
             Some(_) => {
                 "the SYCL runtime shows no device although the OpenCL CPU driver is configured".to_owned()
             }
-            None => "the SYCL runtime shows no device: no OpenCL CPU driver was found beside it; \
-                     `pip install intel-opencl-rt` adds one"
-                .to_owned(),
+            None => "the SYCL runtime shows no device: no OpenCL CPU driver was found beside it".to_owned(),
         });
     }
     let tried = places.iter().map(ToString::to_string).collect();

@@ -1,6 +1,5 @@
 """What ``python -m usm doctor`` finds, and one command for each problem."""
 
-import importlib.metadata
 import importlib.util
 import os
 import pathlib
@@ -13,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import usm
-import usm.compute
+from usm.compute import _choice
 
 #: The keys of ``--json``.
 KEYS = {
@@ -25,13 +24,16 @@ KEYS = {
     "platforms": "a list; of each its name, vendor, version, backend, devices",
     "sycl": "library, version, interface and driver of the SYCL runtime; null without one",
     "places": "a list of the places where the SYCL runtime was searched for, each with its outcome",
-    "environment": "the variables that matter, null where they are not set",
-    "providers": "the libraries that compute, each with the memory that it computes on",
+    "environment": "the variables that matter, as the user set them, null where they are not set",
+    "added": "what usm itself has appended to these variables",
+    "providers": "the memory of these devices, each with the installed libraries that compute on it",
     "version, python, executable": "of usm and of this Python",
     "container": "true in a container",
 }
 
-_DRIVER = "intel-opencl-rt"
+#: How commands of pip begin.
+_PIP = "pip install "
+_REINSTALL_DRIVER = f"{_PIP}--force-reinstall --no-deps intel-opencl-rt"
 _CONTAINER_HINT = (
     "This is a container. Options at its start show GPUs: `--device /dev/dri` those of Intel,"
     " `--gpus all` those of NVIDIA."
@@ -49,7 +51,7 @@ def report(device: str | None = None) -> dict[str, Any]:
     _name_lost_library(problems, found)
     _name_broken_driver(problems, found)
     for problem in problems:
-        problem["command"] = _command(problem, found)
+        _name_this_python(problem)
     _require(problems, described)
     problems += [*_requested(device), *_other_environment()]
     works = not any(problem["is_failure"] for problem in problems)
@@ -59,8 +61,8 @@ def report(device: str | None = None) -> dict[str, Any]:
         "problems": problems,
         "devices": described,
         "backends": [{**backend, "devices": [str(d) for d in backend["devices"]]} for backend in usm.backends()],
-        **{key: found[key] for key in ("platforms", "sycl", "places", "environment")},
-        "providers": usm.compute.providers(),
+        **{key: found[key] for key in ("platforms", "sycl", "places", "environment", "added")},
+        "providers": _choice.for_devices(usm.get_devices()),
         "version": usm.__version__,
         "python": sys.version.split()[0],
         "executable": sys.executable,
@@ -110,62 +112,22 @@ def _summary(works: bool, devices: list[dict[str, Any]]) -> str:
     return f"usm {usm.__version__} works {where}, but something installed or requested here fails."
 
 
-def _command(problem: Mapping[str, Any], found: Mapping[str, Any]) -> str | None:
-    """The command that solves a problem, for a shell in which this Python was started."""
-    environment = found["environment"]
-    match problem["kind"]:
-        case "NoRuntime":
-            return pip_install(_runtime(), _DRIVER)
-        case "DriverMissing":
-            return pip_install(_DRIVER)
-        case "IncompleteInstallation" | "UnusableRuntime" if _is_root_broken(found):
-            return "unset USM_SYCL_ROOT"
-        case "IncompleteInstallation":
-            # pip takes what `--target` has left for an installation, where the path of modules has it.
-            return pip_install("--ignore-installed", _runtime(), _DRIVER)
-        case "UnusableRuntime":
-            return pip_install("--force-reinstall", _runtime(), _DRIVER)
-        case "UnusableDriver":
-            return pip_install("--force-reinstall", "--no-deps", _DRIVER)
-        case "NothingAtRoot":
-            return "unset USM_SYCL_ROOT"
-        case "DriverNotRegistered":
-            return "unset USM_SYCL_AUTOCONFIG"
-        case "SelectorHidesDevices":
-            return f"unset {problem['what'].partition('=')[0]}"
-        case "NoSuchDefault":
-            return "unset USM_DEFAULT_DEVICE"
-        case "NoCudaDevice" if environment.get("CUDA_VISIBLE_DEVICES") is not None:
-            return "unset CUDA_VISIBLE_DEVICES"
-        case "UnusableCudaDriver" if environment.get("USM_CUDA_DRIVER"):
-            return "unset USM_CUDA_DRIVER"
-        case "NoDevice" if environment.get("OCL_ICD_FILENAMES"):
-            return "unset OCL_ICD_FILENAMES"
-        case _:
-            return None
+def _name_this_python(problem: dict[str, Any]) -> None:
+    """Makes a command of pip one for the environment of this Python."""
+    command = problem["command"]
+    if command is not None and command.startswith(_PIP):
+        problem["command"] = pip_install(command.removeprefix(_PIP))
+        problem["remedy"] = problem["remedy"].replace(command, problem["command"])
 
 
-def _is_root_broken(found: Mapping[str, Any]) -> bool:
-    wrong = ("cannot be loaded", "found, but")
-    return any(place["origin"] == "USM_SYCL_ROOT" and place["outcome"].startswith(wrong) for place in found["places"])
-
-
-def pip_install(*arguments: str) -> str:
+def pip_install(arguments: str) -> str:
     """The command that installs into the environment of this Python, whichever environment is active."""
+    python = shlex.quote(sys.executable)
     if importlib.util.find_spec("pip") is None and shutil.which("uv"):
-        again = ("--force-reinstall", "--ignore-installed")
-        arguments = tuple("--reinstall" if each in again else each for each in arguments)
-        return shlex.join(["uv", "pip", "install", "--python", sys.executable, *arguments])
-    return shlex.join([sys.executable, "-m", "pip", "install", *arguments])
-
-
-def _runtime() -> str:
-    """dpctl in the versions that the extra `sycl` has."""
-    try:
-        required = importlib.metadata.requires("usm") or []
-    except importlib.metadata.PackageNotFoundError:
-        required = []
-    return next((each.partition(";")[0].strip() for each in required if each.startswith("dpctl")), "dpctl")
+        for again in ("--force-reinstall", "--ignore-installed"):
+            arguments = arguments.replace(again, "--reinstall")
+        return f"uv pip install --python {python} {arguments}"
+    return f"{python} -m {_PIP}{arguments}"
 
 
 def _name_lost_library(problems: list[dict[str, Any]], found: Mapping[str, Any]) -> None:
@@ -174,7 +136,9 @@ def _name_lost_library(problems: list[dict[str, Any]], found: Mapping[str, Any])
     for problem in problems:
         if problem["kind"] == "NoRuntime" and lost is not None:
             what = f"dpctl is installed, but its library is not in {lost['path']}"
-            problem.update(kind="IncompleteInstallation", is_failure=True, what=what, remedy="install dpctl again")
+            command = problem["command"].replace(_PIP, f"{_PIP}--ignore-installed ")
+            remedy = f"install dpctl again: `{command}`"
+            problem.update(kind="IncompleteInstallation", is_failure=True, what=what, remedy=remedy, command=command)
 
 
 def _name_broken_driver(problems: list[dict[str, Any]], found: Mapping[str, Any]) -> None:
@@ -185,11 +149,11 @@ def _name_broken_driver(problems: list[dict[str, Any]], found: Mapping[str, Any]
     if reason is None:
         return
     what = f"the OpenCL CPU driver {driver} cannot be used: {reason.removeprefix(f'{driver}: ')}"
-    remedy = "reinstall the driver"
     if suspects[0]["kind"] == "UnusableDriver":
-        suspects[0].update(what=what, remedy=remedy)
+        suspects[0]["what"] = what
     else:
-        problems.insert(0, _problem("UnusableDriver", what, remedy, None, is_failure=True))
+        remedy = f"reinstall the driver, for instance by `{_REINSTALL_DRIVER}`"
+        problems.insert(0, _problem("UnusableDriver", what, remedy, _REINSTALL_DRIVER, is_failure=True))
 
 
 def _error_of_driver(path: str) -> str | None:
@@ -266,17 +230,27 @@ def as_text(found: Mapping[str, Any]) -> str:
         default = ", the default" if device["default"] else ""
         size = device["global_mem_size"] / 2**30
         lines += [f"  {device['filter_string']:<{width}}  {device['name']}, {size:.1f} GiB{default}"]
-    lines += [f"Arithmetic: {', '.join(found['providers']) or 'none'}"]
+    installed = dict.fromkeys(name for names in found["providers"].values() for name in names)
+    lines += [f"Arithmetic: {', '.join(installed) or 'none'}"]
     for problem in notes:
         lines += ["", *_told("Note: ", problem, _OPTIONAL.get(problem["kind"], "To change that"))]
-    if not found["providers"]:
-        lines += ["", "Note: no library is installed that computes on arrays."]
-        lines += [f"  To add one for host and shared memory (optional): {pip_install('numpy')}"]
+    for command, memory in _missing_providers(found["providers"]).items():
+        lines += ["", f"Note: no library is installed that computes on {', or on '.join(memory)}."]
+        lines += [f"  To add one (optional): {pip_install(command.removeprefix(_PIP))}"]
     has_gpu = any(device["device_type"].name == "gpu" for device in found["devices"])
     if found["container"] and not has_gpu:
         lines += ["", _CONTAINER_HINT]
     lines += ["", "More: python -m usm doctor --verbose"]
     return "\n".join(lines)
+
+
+def _missing_providers(providers: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    """The memory that no installed library computes on, by the command that adds one."""
+    missing: dict[str, list[str]] = {}
+    for memory, installed in providers.items():
+        if not installed:
+            missing.setdefault(_choice.install(memory), []).append(memory)
+    return missing
 
 
 _OPTIONAL = {
@@ -304,7 +278,7 @@ def details(found: Mapping[str, Any], tree: str) -> str:
         lines += [f"  {backend['name']:<6} {state:<10} {backend['library'] or ''}".rstrip()]
         if backend["reason"]:
             # The places have a list of their own.
-            lines += [f"         why: {backend['reason'].splitlines()[0].partition('; tried in this order')[0]}"]
+            lines += [f"         why: {backend['reason'].splitlines()[0]}"]
         lines += [f"         note: {note}" for note in backend["notes"]]
     sycl = found["sycl"]
     if sycl:
@@ -314,12 +288,12 @@ def details(found: Mapping[str, Any], tree: str) -> str:
         lines += ["", "Searched for the SYCL runtime, in this order (* is in use)"]
     for place in found["places"]:
         lines += [f"{'*' if place['in_use'] else ' '} {place['origin']}: {place['path']}: {place['outcome']}"]
-    lines += ["", "Arithmetic"]
-    lines += [f"  {name:<6} {', '.join(memory)}" for name, memory in found["providers"].items()]
-    lines += [] if found["providers"] else ["  none"]
+    lines += ["", "Arithmetic, by the libraries that are installed (none was tried)"]
+    lines += [f"  {memory}: {', '.join(installed) or 'none'}" for memory, installed in found["providers"].items()]
     lines += ["", "Environment"]
     set_ones = [f"  {name}={value}" for name, value in found["environment"].items() if value is not None]
-    lines += set_ones or ["  none of the variables that matter is set"]
+    lines += set_ones or ["  none of the variables that matter was set"]
+    lines += [f"  usm has appended to {name}: {value}" for name, value in found["added"].items()]
     for problem in found["problems"]:
         lines += ["", f"{problem['kind']}: {problem['what']}"]
         lines += textwrap.indent(f"what to do: {problem['remedy']}", "  ").splitlines()

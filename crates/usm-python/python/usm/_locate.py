@@ -21,7 +21,10 @@ import _thread
 import os
 import sys
 
-__all__ = ["announce_cpu_driver", "nvrtc_folders", "prefixes", "roots"]
+__all__ = ["announce_cpu_driver", "announced", "nvrtc_folders", "prefixes", "roots"]
+
+#: The driver that :func:`announce_cpu_driver` has appended, for reports. None where there was nothing to do.
+announced: str | None = None
 
 _CPU_DRIVER = "libintelocl.so"
 _ICD_VARIABLE = "OCL_ICD_FILENAMES"
@@ -52,6 +55,7 @@ def announce_cpu_driver() -> str | None:
     Returns the path that was appended, or ``None`` when there was nothing to do:
     no driver is installed, it is listed already, or ``USM_SYCL_AUTOCONFIG=0``.
     """
+    global announced
     if os.environ.get("USM_SYCL_AUTOCONFIG") == "0":
         return None
     for _, prefix in prefixes():
@@ -64,6 +68,7 @@ def announce_cpu_driver() -> str | None:
         if any(os.path.realpath(entry) == real for entry in listed):
             return None
         os.environ[_ICD_VARIABLE] = os.pathsep.join([*listed, driver])
+        announced = driver
         return driver
     return None
 

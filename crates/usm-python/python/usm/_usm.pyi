@@ -77,6 +77,7 @@ __all__ = [
     "_place",
     "_publish",
     "_queue_from_pickle",
+    "_reaches",
     "_span",
     "_strict_device",
     "_unpickle_on",
@@ -379,6 +380,7 @@ class _Problem(TypedDict):
     is_failure: bool
     what: str
     remedy: str
+    command: str | None
 
 @type_check_only
 class _Doctor(TypedDict):
@@ -386,6 +388,7 @@ class _Doctor(TypedDict):
     sycl: _SyclLibrary | None
     places: list[_Place]
     environment: dict[str, str | None]
+    added: dict[str, str]
     problems: list[_Problem]
     tree: str
     text: str
@@ -1075,6 +1078,7 @@ class _Dtype(Protocol):
 def _place(
     operands: tuple[Any, ...], out: usm_ndarray | None
 ) -> tuple[builtins.str, tuple[usm_ndarray | _Scalar, ...]]: ...
+def _reaches(device: SyclDevice | builtins.str) -> list[builtins.str]: ...
 def _new(operands: tuple[Any, ...], shape: _Shape, dtype: _DtypeLike) -> usm_ndarray: ...
 def _numpy_view(array: usm_ndarray, is_written: bool = ...) -> Any: ...
 

@@ -15,7 +15,7 @@ use crate::held::with_interpreter;
 use crate::interrupt;
 use crate::join::{is_package, join};
 
-/// The runtime; in an extension one that shares the package's host backend. The first call asks `usm._locate` for the places that only Python knows; nothing is loaded by it.
+/// The runtime; in an extension one that shares the package's host backend. The first call asks `usm._locate` for what only Python knows: places, and the driver that it has registered. Nothing is loaded by it.
 pub(crate) fn get(py: Python<'_>) -> PyResult<&'static Runtime> {
     static RUNTIME: ForkOnce<&'static Runtime> = ForkOnce::new();
     RUNTIME
@@ -23,10 +23,13 @@ pub(crate) fn get(py: Python<'_>) -> PyResult<&'static Runtime> {
             around_waits_in_drops(detached);
             wait_for_others_with(interrupt::wait_in_guard, interrupt::wait_for_operation);
             interrupt::finish_at_exit(py)?;
-            let roots: Vec<(String, String)> = py.import("usm._locate")?.call_method0("roots")?.extract()?;
+            let locate = py.import("usm._locate")?;
+            let roots: Vec<(String, String)> = locate.call_method0("roots")?.extract()?;
+            let announced: Option<String> = locate.getattr("announced")?.extract()?;
             let options = roots
                 .into_iter()
                 .fold(RuntimeOptions::new(), |options, (origin, path)| options.extra_root(origin, path));
+            let options = announced.into_iter().fold(options, RuntimeOptions::registered_driver);
             let runtime = if is_package() { Runtime::init_global(|| options) } else { join(py, options)? };
             runtime.default_queues_from(default_queue_of_peers);
             join_queues_of(runtime);

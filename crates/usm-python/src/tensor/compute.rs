@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyString, PyTuple};
+use usm_array::usm_core::{Aspects, UsmKind};
 use usm_array::{
     Axes, Conversion, DefaultDtypes, INTERFACE_VERSION, OperandMemory, Peer, Reach, ResultPlace, UsmArray,
     UsmArrayInterface, check_queues,
@@ -19,6 +20,7 @@ use crate::interface::import::{Producer, array_if_usm, no_usm};
 use crate::memory;
 use crate::number::index_sequence;
 use crate::objects::UsmNdarray;
+use crate::sycl::resolve::device_argument;
 use crate::sycl::runtime;
 
 /// The end of the word for arrays of narrow floating-point numbers.
@@ -83,7 +85,33 @@ pub(crate) fn place<'py>(
         out.check_out().or_raise()?;
         memory = memory.with(out);
     }
-    let word = match memory.reach(array.device()) {
+    let word = word(py, memory.reach(array.device()));
+    // Few libraries compute with narrow floating-point numbers.
+    let word = if memory.is_narrow() { PyString::new(py, &format!("{word}{NARROW}")) } else { word.clone() };
+    Ok((word, operands))
+}
+
+/// _reaches(device)
+///
+/// The words of `_place` for memory of each kind that the device has.
+///
+/// >>> import usm
+/// >>> from usm._usm import _reaches
+/// >>> _reaches(usm.SyclDevice("host"))
+/// ['host', 'protected', 'host']
+#[pyfunction]
+#[pyo3(name = "_reaches")]
+pub(crate) fn reaches<'py>(device: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyString>>> {
+    let py = device.py();
+    let device = device_argument(py, "device", Some(device))?;
+    let kinds = UsmKind::ALL.into_iter().filter(|&kind| device.info().has(Aspects::of_kind(kind)));
+    let reach = |kind| Reach::of(&device, kind, device.host_reachable(kind));
+    Ok(kinds.map(|kind| word(py, reach(kind)).clone()).collect())
+}
+
+/// How providers call memory.
+fn word(py: Python<'_>, reach: Reach) -> &Bound<'_, PyString> {
+    match reach {
         Reach::Host => intern!(py, "host"),
         Reach::Protected => intern!(py, "protected"),
         Reach::Cuda => intern!(py, "cuda"),
@@ -91,10 +119,7 @@ pub(crate) fn place<'py>(
         Reach::Sycl => intern!(py, "sycl"),
         Reach::SyclCpu => intern!(py, "sycl-cpu"),
         Reach::SyclShared => intern!(py, "sycl-shared"),
-    };
-    // Few libraries compute with narrow floating-point numbers.
-    let word = if memory.is_narrow() { PyString::new(py, &format!("{word}{NARROW}")) } else { word.clone() };
-    Ok((word, operands))
+    }
 }
 
 /// Whether an operand stays as it is: numbers of Python and arrays, none of them of a subclass.

@@ -1,17 +1,21 @@
 //! The problems of a machine and their remedies, from the results of the search.
 
+#[cfg(feature = "sycl")]
+use sycl_sys::packages::{CPU_DRIVER, RUNTIME};
+
 use super::SyclLibrary;
-use super::environment::{ALLOW_LIST, AUTOCONFIG, CUDA_VISIBLE, DRIVERS, ROOT, SELECTOR, Variable, value};
-use crate::runtime::cuda::CudaSide;
+use super::environment::{
+    ALLOW_LIST, AUTOCONFIG, CUDA_VISIBLE, DRIVERS, ROOT, SELECTOR, Variable, drivers, given, value,
+};
+use crate::runtime::cuda::{CudaSide, DRIVER as CUDA_DRIVER};
 use crate::runtime::select::DEFAULT_DEVICE;
 use crate::{BackendState, Device, DeviceInfo, DeviceType, Result};
 
-const INSTALL: &str = "run `pip install dpctl intel-opencl-rt` in a virtual environment and activate it, or give the directory of an \
-     installation in USM_SYCL_ROOT";
-const REINSTALL: &str =
-    "reinstall what it came with, for instance by `pip install --force-reinstall dpctl intel-opencl-rt`";
-const INSTALL_DRIVER: &str =
-    "run `pip install intel-opencl-rt` in the environment of dpctl, which adds the CPU device";
+// Without the feature nothing is searched for, so that no report has a command of pip.
+#[cfg(not(feature = "sycl"))]
+const RUNTIME: &str = "dpctl";
+#[cfg(not(feature = "sycl"))]
+const CPU_DRIVER: &str = "intel-opencl-rt";
 
 /// The reason why the SYCL runtime is not loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,6 +108,8 @@ pub struct Problem {
     pub what: String,
     /// The remedy.
     pub remedy: String,
+    /// The command that solves it, as the remedy has it; `None` where no command helps. One of pip begins with `pip install`.
+    pub command: Option<String>,
 }
 
 /// All problems, the most likely cause first. `devices` are the devices of the SYCL runtime.
@@ -123,40 +129,69 @@ pub(super) fn diagnose(
 /// Problems with the CUDA driver. A machine without one has no problem.
 pub(super) fn diagnose_cuda(cuda: &CudaSide, environment: &[Variable]) -> Option<Problem> {
     if let (BackendState::Missing { reason, .. }, true) = (&cuda.state, cuda.is_installed) {
-        return Some(problem(
-            ProblemKind::UnusableCudaDriver,
-            reason.clone(),
-            "install a driver for CUDA 11.2 or newer, or restart after an update of the driver",
-        ));
+        let kind = ProblemKind::UnusableCudaDriver;
+        let update = "install a driver for CUDA 11.2 or newer, or restart after an update of the driver";
+        return Some(match value(environment, CUDA_DRIVER) {
+            Some(_) => by_unset(kind, reason.clone(), CUDA_DRIVER, update),
+            None => problem(kind, reason.clone(), update),
+        });
     }
     if !cuda.state.is_available() || !cuda.devices.is_empty() {
         return None;
     }
-    let remedy = match value(environment, CUDA_VISIBLE) {
-        Some(value) => {
-            format!("unset {CUDA_VISIBLE}, which is {value}, or name a device in it that is there")
-        }
-        None => "see whether `nvidia-smi` shows a device, and whether the container or job was given one"
-            .to_owned(),
-    };
-    Some(problem(ProblemKind::NoCudaDevice, "the CUDA driver shows no device", remedy))
+    let kind = ProblemKind::NoCudaDevice;
+    // An empty list hides all devices.
+    Some(match given(environment, CUDA_VISIBLE) {
+        Some(value) => by_unset(
+            kind,
+            format!("the CUDA driver shows no device with {CUDA_VISIBLE}={value}"),
+            CUDA_VISIBLE,
+            "name a device in it that is there",
+        ),
+        None => problem(
+            kind,
+            "the CUDA driver shows no device",
+            "see whether `nvidia-smi` shows a device, and whether the container or job was given one",
+        ),
+    })
 }
 
 /// A problem with the variable for the default device.
 pub(super) fn diagnose_default(chosen: Option<Result<Device>>) -> Option<Problem> {
     let error = chosen?.err()?;
-    Some(problem(
+    Some(by_unset(
         ProblemKind::NoSuchDefault,
         error.to_string(),
-        format!("unset {DEFAULT_DEVICE}, or name a device that is there"),
+        DEFAULT_DEVICE,
+        "name a device that is there",
     ))
 }
 
+/// A problem that no command solves.
 fn problem(kind: ProblemKind, what: impl Into<String>, remedy: impl Into<String>) -> Problem {
-    Problem { kind, what: what.into(), remedy: remedy.into() }
+    Problem { kind, what: what.into(), remedy: remedy.into(), command: None }
+}
+
+/// A problem of which a variable of the environment is the cause.
+fn by_unset(kind: ProblemKind, what: impl Into<String>, variable: &str, otherwise: &str) -> Problem {
+    let command = format!("unset {variable}");
+    let remedy = format!("{command}, or {otherwise}");
+    Problem { command: Some(command), ..problem(kind, what, remedy) }
+}
+
+/// A problem that pip solves, with these arguments. `remedy` makes the command a sentence.
+fn by_pip(
+    kind: ProblemKind,
+    what: impl Into<String>,
+    arguments: &str,
+    remedy: impl FnOnce(&str) -> String,
+) -> Problem {
+    let command = format!("pip install {arguments}");
+    Problem { command: Some(command.clone()), ..problem(kind, what, remedy(&format!("`{command}`"))) }
 }
 
 fn not_loaded(trouble: &Trouble, root: Option<&str>) -> Option<Problem> {
+    let is_at = |text: &str| root.is_some_and(|root| text.contains(root));
     Some(match trouble {
         // A backend that was plugged in.
         Trouble::None => return None,
@@ -171,26 +206,55 @@ fn not_loaded(trouble: &Trouble, root: Option<&str>) -> Option<Problem> {
             "make the runtime without RuntimeOptions::without_sycl",
         ),
         Trouble::NotFound => match root {
-            Some(root) => problem(
+            Some(root) => by_unset(
                 ProblemKind::NothingAtRoot,
                 format!("no SYCL runtime is at {ROOT}={root} or elsewhere"),
-                format!("unset {ROOT}, or name the directory of an installation of dpctl in it"),
+                ROOT,
+                "name the directory of an installation of dpctl in it",
             ),
-            None => problem(ProblemKind::NoRuntime, "no SYCL runtime was found", INSTALL),
+            None => by_pip(
+                ProblemKind::NoRuntime,
+                "no SYCL runtime was found",
+                &format!("{RUNTIME} {CPU_DRIVER}"),
+                |command| {
+                    format!(
+                        "run {command} in a virtual environment and activate it, or give the directory of an installation in {ROOT}"
+                    )
+                },
+            ),
         },
-        Trouble::Incomplete { library, needs } => problem(
-            ProblemKind::IncompleteInstallation,
-            format!(
+        Trouble::Incomplete { library, needs } => {
+            let kind = ProblemKind::IncompleteInstallation;
+            let what = format!(
                 "{library} was found, but not {needs}, which it needs: `pip install --target` leaves it out of the installation"
-            ),
-            "install dpctl into a virtual environment instead of with --target",
-        ),
+            );
+            match is_at(library) {
+                true => by_unset(kind, what, ROOT, "install dpctl there without --target"),
+                // pip takes what `--target` has left for an installation, where the path of modules has it.
+                false => {
+                    by_pip(kind, what, &format!("--ignore-installed {RUNTIME} {CPU_DRIVER}"), |command| {
+                        format!("run {command} in a virtual environment instead of with --target")
+                    })
+                }
+            }
+        }
         Trouble::SecondRuntime(reason) => problem(
             ProblemKind::SecondRuntime,
             reason.clone(),
             "use one SYCL installation per process: start it with the environment of one of the two only",
         ),
-        Trouble::Unusable(reason) => problem(ProblemKind::UnusableRuntime, reason.clone(), REINSTALL),
+        Trouble::Unusable(reason) => {
+            let kind = ProblemKind::UnusableRuntime;
+            match is_at(reason) {
+                true => by_unset(kind, reason.clone(), ROOT, "reinstall what is there"),
+                false => by_pip(
+                    kind,
+                    reason.clone(),
+                    &format!("--force-reinstall {RUNTIME} {CPU_DRIVER}"),
+                    |command| format!("reinstall what it came with, for instance by {command}"),
+                ),
+            }
+        }
     })
 }
 
@@ -205,31 +269,36 @@ fn loaded(
     let selectors = [SELECTOR, ALLOW_LIST].map(|name| value(environment, name).map(|value| (name, value)));
     if devices.is_empty() {
         problems.extend(selectors.into_iter().flatten().map(|(name, value)| {
-            problem(
+            by_unset(
                 ProblemKind::SelectorHidesDevices,
                 format!("{name}={value} leaves no device of those that the SYCL runtime has"),
-                format!("unset {name}, or name a device in it that is there, such as opencl:cpu"),
+                name,
+                "name a device in it that is there, such as opencl:cpu",
             )
         }));
     }
-    let listed = value(environment, DRIVERS);
+    let listed = drivers(environment);
     match &library.driver {
         // A driver of the system may be registered.
-        None if !has_cpu && listed.is_none() => problems.push(problem(
+        None if !has_cpu && listed.is_empty() => problems.push(by_pip(
             ProblemKind::DriverMissing,
             format!("the SYCL runtime has no OpenCL driver for this CPU beside {}", library.path.display()),
-            INSTALL_DRIVER,
+            CPU_DRIVER,
+            |command| format!("run {command} in the environment of dpctl, which adds the CPU device"),
         )),
         Some(driver) => {
             let path = driver.display().to_string();
-            let is_listed = listed.is_some_and(|list| list.split(':').any(|listed| listed == path));
-            let forbidden = !autoconfig || value(environment, AUTOCONFIG) == Some("0");
-            if !has_cpu && !is_listed && forbidden {
-                problems.push(problem(
-                    ProblemKind::DriverNotRegistered,
-                    format!("the OpenCL CPU driver {path} is not in {DRIVERS}, and adding it was forbidden"),
-                    format!("unset {AUTOCONFIG}, or add the path to {DRIVERS} before the process starts"),
-                ));
+            let is_listed = listed.contains(driver);
+            let by_user = value(environment, AUTOCONFIG) == Some("0");
+            if !has_cpu && !is_listed && (by_user || !autoconfig) {
+                let kind = ProblemKind::DriverNotRegistered;
+                let what =
+                    format!("the OpenCL CPU driver {path} is not in {DRIVERS}, and adding it was forbidden");
+                let add = format!("add the path to {DRIVERS} before the process starts");
+                problems.push(match by_user {
+                    true => by_unset(kind, what, AUTOCONFIG, &add),
+                    false => problem(kind, what, add),
+                });
             } else if devices.is_empty() && problems.is_empty() && library.already_loaded {
                 problems.push(problem(
                     ProblemKind::DriverRegisteredLate,
@@ -243,22 +312,24 @@ fn loaded(
                     ),
                 ));
             } else if devices.is_empty() && problems.is_empty() && is_listed {
-                problems.push(problem(
+                problems.push(by_pip(
                     ProblemKind::UnusableDriver,
                     format!("the SYCL runtime shows no device, although the OpenCL CPU driver {path} is registered"),
-                    "reinstall the driver, for instance by `pip install --force-reinstall intel-opencl-rt`",
+                    &format!("--force-reinstall --no-deps {CPU_DRIVER}"),
+                    |command| format!("reinstall the driver, for instance by {command}"),
                 ));
             }
         }
         None => {}
     }
     if devices.is_empty() && problems.is_empty() {
-        problems.push(problem(
-            ProblemKind::NoDevice,
-            "the SYCL runtime shows no device",
-            "check with `sycl-ls`; in a process that used SYCL before this library, import or load this one first, since drivers \
-             are read once",
-        ));
+        let (kind, what) = (ProblemKind::NoDevice, "the SYCL runtime shows no device");
+        let check = "check with `sycl-ls`; in a process that used SYCL before this library, import or load this one first, since \
+                     drivers are read once";
+        problems.push(match value(environment, DRIVERS) {
+            Some(_) => by_unset(kind, what, DRIVERS, check),
+            None => problem(kind, what, check),
+        });
     }
     problems
 }
@@ -276,6 +347,7 @@ mod tests {
             version: String::new(),
             interface: "dpctl 0.22".into(),
             driver: driver.map(Into::into),
+            registered: false,
             already_loaded: false,
         }
     }
@@ -295,12 +367,69 @@ mod tests {
         variables: &[(&str, &str)],
         allowed: bool,
     ) -> Vec<ProblemKind> {
-        let environment =
-            read(&|name| variables.iter().find(|(other, _)| *other == name).map(|(_, value)| value.into()));
         let devices: Vec<_> = devices.iter().map(|ty| DeviceInfo::new("opencl", *ty, Some(0))).collect();
-        let problems = diagnose(&Trouble::None, Some(library), &devices, &environment, allowed);
-        assert!(problems.iter().all(|problem| !problem.what.is_empty() && !problem.remedy.is_empty()));
+        let problems = diagnose(&Trouble::None, Some(library), &devices, &set(variables), allowed);
+        problems.iter().for_each(check);
         problems.into_iter().map(|problem| problem.kind).collect()
+    }
+
+    /// Variables of the environment, all of them by the user.
+    fn set(variables: &[(&str, &str)]) -> Vec<Variable> {
+        let value = |name: &str| variables.iter().find(|(other, _)| *other == name);
+        read(&|name| value(name).map(|(_, value)| value.into()), &[])
+    }
+
+    /// A problem has words, and its remedy has its command.
+    fn check(problem: &Problem) {
+        assert!(!problem.what.is_empty() && !problem.remedy.is_empty(), "{problem:?}");
+        assert!(
+            problem.command.as_ref().is_none_or(|command| problem.remedy.contains(command)),
+            "{problem:?}"
+        );
+    }
+
+    /// The command against what keeps the runtime from loading.
+    fn command(trouble: &Trouble, variables: &[(&str, &str)]) -> Option<String> {
+        let problems = diagnose(trouble, None, &[], &set(variables), true);
+        problems.iter().for_each(check);
+        problems.into_iter().find_map(|problem| problem.command)
+    }
+
+    #[test]
+    fn commands_name_the_cause() {
+        let packages = format!("{RUNTIME} {CPU_DRIVER}");
+        let [lacks, broken] = ["/t/dpctl/x.so", "/r/dpctl/x.so"].map(str::to_owned);
+        let incomplete = Trouble::Incomplete { library: lacks, needs: "libsycl.so.9".to_owned() };
+        let unusable = Trouble::Unusable(format!("{broken} lacks functions"));
+        for (trouble, root, expected) in [
+            (Trouble::NotFound, None, format!("pip install {packages}")),
+            (Trouble::NotFound, Some("/r"), format!("unset {ROOT}")),
+            (incomplete.clone(), None, format!("pip install --ignore-installed {packages}")),
+            (incomplete.clone(), Some("/r"), format!("pip install --ignore-installed {packages}")),
+            (incomplete, Some("/t"), format!("unset {ROOT}")),
+            (unusable.clone(), Some("/t"), format!("pip install --force-reinstall {packages}")),
+            (unusable, Some("/r"), format!("unset {ROOT}")),
+        ] {
+            let variables = root.map(|root| (ROOT, root));
+            assert_eq!(command(&trouble, variables.as_slice()), Some(expected), "{trouble:?} {root:?}");
+        }
+        assert_eq!(command(&Trouble::SecondRuntime("two".to_owned()), &[]), None);
+    }
+
+    #[test]
+    fn a_driver_that_this_library_appended_is_no_choice_of_the_user() {
+        let no_device = |list: &str| {
+            let list = list.to_owned();
+            let environment = read(&|name| (name == DRIVERS).then(|| list.clone().into()), &[DRIVER.into()]);
+            let problems = diagnose(&Trouble::None, Some(&library(None)), &[], &environment, true);
+            let [problem] = problems.try_into().unwrap();
+            assert_eq!(problem.kind, ProblemKind::NoDevice);
+            (problem.command, value(&environment, DRIVERS).map(str::to_owned))
+        };
+        assert_eq!(no_device(DRIVER), (None, None));
+        let unset = Some(format!("unset {DRIVERS}"));
+        let both = std::env::join_paths(["/other.so", DRIVER]).unwrap().into_string().unwrap();
+        assert_eq!(no_device(&both), (unset, Some("/other.so".to_owned())));
     }
 
     #[test]
@@ -350,7 +479,7 @@ mod tests {
         assert_eq!(kind(Trouble::NotFound), Some(ProblemKind::NoRuntime));
         assert_eq!(kind(Trouble::SecondRuntime("two".to_owned())), Some(ProblemKind::SecondRuntime));
         assert_eq!(kind(Trouble::Unusable("bad".to_owned())), Some(ProblemKind::UnusableRuntime));
-        let root = read(&|name| (name == ROOT).then(|| "/nothing".into()));
+        let root = set(&[(ROOT, "/nothing")]);
         let problems = diagnose(&Trouble::NotFound, None, &[], &root, true);
         assert_eq!(problems[0].kind, ProblemKind::NothingAtRoot);
         assert!(problems[0].what.contains("USM_SYCL_ROOT=/nothing"), "{problems:?}");

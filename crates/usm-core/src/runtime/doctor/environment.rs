@@ -1,6 +1,8 @@
 //! The environment variables that select and hide devices.
 
+use std::env;
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use crate::runtime::cuda::{DRIVER as CUDA_DRIVER, SWITCH as CUDA_SWITCH};
 use crate::runtime::select::DEFAULT_DEVICE;
@@ -11,8 +13,10 @@ use crate::runtime::select::DEFAULT_DEVICE;
 pub struct Variable {
     /// Its name.
     pub name: &'static str,
-    /// Its value; `None` when it is not set.
+    /// Its value without what this library has appended; `None` when it was not set.
     pub value: Option<String>,
+    /// What this library has appended to it.
+    pub added: Option<String>,
     /// Its effect.
     pub decides: &'static str,
 }
@@ -52,17 +56,45 @@ const VARIABLES: [(&str, &str); 15] = [
     ("ONEAPI_ROOT", "a place where the SYCL runtime is searched for"),
 ];
 
-/// All of them, with their values from `lookup`.
-pub(super) fn read(lookup: &dyn Fn(&str) -> Option<OsString>) -> Vec<Variable> {
+/// All of them, with their values from `lookup`. `registered` are the OpenCL drivers that this library has appended.
+pub(super) fn read(lookup: &dyn Fn(&str) -> Option<OsString>, registered: &[PathBuf]) -> Vec<Variable> {
     let read = |(name, decides)| {
-        let value = lookup(name).map(|value| value.to_string_lossy().into_owned());
-        Variable { name, value, decides }
+        let found = lookup(name);
+        let (value, added) = match &found {
+            Some(list) if name == DRIVERS => parted(list, registered),
+            _ => (found, None),
+        };
+        let [value, added] = [value, added].map(|text| Some(text?.to_string_lossy().into_owned()));
+        Variable { name, value, added, decides }
     };
     VARIABLES.into_iter().map(read).collect()
 }
 
-/// The value of a variable; an empty one counts as unset.
+/// A list of drivers as the user gave it, and what was appended to it.
+fn parted(list: &OsString, registered: &[PathBuf]) -> (Option<OsString>, Option<OsString>) {
+    let (added, given): (Vec<_>, Vec<_>) =
+        env::split_paths(list).partition(|driver| registered.contains(driver));
+    if added.is_empty() {
+        return (Some(list.clone()), None);
+    }
+    let joined = |drivers: &[PathBuf]| env::join_paths(drivers).ok().filter(|list| !list.is_empty());
+    (joined(&given), joined(&added))
+}
+
+/// All OpenCL drivers that are listed.
+pub(super) fn drivers(environment: &[Variable]) -> Vec<PathBuf> {
+    let variable = environment.iter().find(|variable| variable.name == DRIVERS);
+    let lists = variable.into_iter().flat_map(|variable| [&variable.value, &variable.added]).flatten();
+    let drivers = lists.flat_map(|list| env::split_paths(list).collect::<Vec<_>>());
+    drivers.filter(|driver| !driver.as_os_str().is_empty()).collect()
+}
+
+/// The value of a variable by the user.
+pub(super) fn given<'a>(environment: &'a [Variable], name: &str) -> Option<&'a str> {
+    environment.iter().find(|variable| variable.name == name)?.value.as_deref()
+}
+
+/// The same, but an empty value counts as unset.
 pub(super) fn value<'a>(environment: &'a [Variable], name: &str) -> Option<&'a str> {
-    let variable = environment.iter().find(|variable| variable.name == name)?;
-    variable.value.as_deref().filter(|value| !value.is_empty())
+    given(environment, name).filter(|value| !value.is_empty())
 }

@@ -45,6 +45,8 @@ pub struct SyclLibrary {
     pub interface: String,
     /// The OpenCL CPU driver of the same installation, if it has one.
     pub driver: Option<PathBuf>,
+    /// Whether this library has appended the driver to `OCL_ICD_FILENAMES`.
+    pub registered: bool,
     /// Whether the process had loaded it before this library searched for it.
     pub already_loaded: bool,
 }
@@ -101,7 +103,10 @@ impl Runtime {
             is_default: default.as_ref() == Some(&device),
             info: device.info().clone(),
         };
-        let environment = environment::read(&|name| std::env::var_os(name));
+        let loaded = side.library.as_ref().filter(|library| library.registered);
+        let registered = loaded.and_then(|library| library.driver.clone());
+        let registered = [self.options.registered_drivers.clone(), Vec::from_iter(registered)].concat();
+        let environment = environment::read(&|name| std::env::var_os(name), &registered);
         let devices: Vec<_> = side.devices.iter().map(|device| device.info().clone()).collect();
         let cuda = self.cuda();
         let mut problems = diagnose::diagnose(

@@ -77,8 +77,12 @@ impl fmt::Display for DoctorReport {
         writeln!(f, "\nEnvironment")?;
         for variable in &self.environment {
             match &variable.value {
-                Some(value) => writeln!(f, "  {}={value}  ({})", variable.name, variable.decides)?,
-                None => writeln!(f, "  {} is not set  ({})", variable.name, variable.decides)?,
+                Some(value) => write!(f, "  {}={value}  ({})", variable.name, variable.decides)?,
+                None => write!(f, "  {} is not set  ({})", variable.name, variable.decides)?,
+            }
+            match &variable.added {
+                Some(added) => writeln!(f, "; usm has appended {added}")?,
+                None => writeln!(f)?,
             }
         }
         writeln!(f, "\nDevices (* is the default)")?;

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Iterable
 from contextvars import ContextVar, Token
 from importlib.util import find_spec
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._locate import importing
+from .._usm import _reaches
 
 if TYPE_CHECKING:
+    from .._usm import SyclDevice
     from ._provider import Provider
 
-__all__ = ["Missing", "chosen", "provider_for", "providers", "use_provider"]
+__all__ = ["Missing", "chosen", "for_devices", "install", "provider_for", "providers", "use_provider"]
 
 
 class Missing(ImportError):
@@ -122,6 +125,18 @@ def providers() -> dict[str, list[str]]:
         for name in _KNOWN
         if _is_installed(name)
     }
+
+
+def for_devices(devices: Iterable[SyclDevice]) -> dict[str, list[str]]:
+    """The memory of devices in words, each with the installed libraries that compute on it, the first choice first."""
+    memory = dict.fromkeys(word for device in devices for word in _reaches(device))
+    return {_MEMORY[word].text: [name for name in _MEMORY[word].providers if _is_installed(name)] for word in memory}
+
+
+def install(text: str) -> str:
+    """The command that installs a library for memory, which is given by its words."""
+    (memory,) = (memory for memory in _MEMORY.values() if memory.text == text)
+    return _KNOWN["numpy" if "numpy" in memory.providers else memory.providers[0]].install
 
 
 class use_provider:
