@@ -18,7 +18,7 @@ pub(crate) fn number(bytes: &mut Unstructured<'_>) -> Result<isize> {
 }
 
 /// The same, not negative, and mostly small.
-fn size(bytes: &mut Unstructured<'_>) -> Result<usize> {
+pub(crate) fn size(bytes: &mut Unstructured<'_>) -> Result<usize> {
     Ok(match bytes.int_in_range(0..=9)? {
         0 => bytes.arbitrary()?,
         1 => bytes.int_in_range(0..=70_000)?,
@@ -27,7 +27,7 @@ fn size(bytes: &mut Unstructured<'_>) -> Result<usize> {
 }
 
 /// Shape, strides and offset, of which no layout may exist.
-fn parts(bytes: &mut Unstructured<'_>) -> Result<(Vec<usize>, Vec<isize>, isize)> {
+pub(crate) fn parts(bytes: &mut Unstructured<'_>) -> Result<(Vec<usize>, Vec<isize>, isize)> {
     let num_axes = bytes.int_in_range(0..=5)?;
     let shape: Vec<_> = (0..num_axes).map(|_| size(bytes)).collect::<Result<_>>()?;
     let strides = (0..num_axes).map(|_| number(bytes)).collect::<Result<_>>()?;
@@ -35,7 +35,7 @@ fn parts(bytes: &mut Unstructured<'_>) -> Result<(Vec<usize>, Vec<isize>, isize)
 }
 
 /// Where all elements are, in the order of their indices, in elements; `None` for many of them.
-fn elements(layout: &Layout) -> Option<Vec<i128>> {
+pub(crate) fn elements(layout: &Layout) -> Option<Vec<i128>> {
     // Without elements, an axis may have any size.
     if layout.size() > MOST_ELEMENTS || layout.shape().iter().any(|&size| size > MOST_ELEMENTS) {
         return None;

@@ -18,3 +18,5 @@ pub use info::KernelInfo;
 #[cfg(feature = "cuda")]
 pub use nvrtc::Nvrtc;
 pub use range::{ExecutionRange, NdRange, Range};
+#[cfg(feature = "testing")]
+pub(crate) use spirv::check as check_spirv;

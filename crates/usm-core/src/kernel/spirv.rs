@@ -10,7 +10,7 @@ const OP_FUNCTION_END: u32 = 56;
 
 /// Refuses what is not a sequence of whole instructions after a header, or stops within a function: a file that was cut off.
 /// Runtimes say "invalid" at best, and some crash.
-pub(super) fn check(module: &[u8]) -> Result<()> {
+pub(crate) fn check(module: &[u8]) -> Result<()> {
     let refused = |reason: String| Err(Error::InvalidSpirv { reason });
     let (words, rest) = module.as_chunks::<4>();
     if !rest.is_empty() {

@@ -10,7 +10,7 @@
 //! that each operation on it is a call of the decorator.
 //!
 //! [`forks`] forks children beside busy threads. [`queues()`] finds the queues to test on. [`Random`] makes numbers from a seed.
-//! [`campaign`] says how much a test tries, and takes what it counted.
+//! [`campaign`] says how much a test tries, and takes what it counted. [`parsers`] are for fuzzers.
 //!
 //! They stack, and plug in through [`Runtime::with_backend`](crate::Runtime::with_backend):
 //!
@@ -46,6 +46,7 @@ mod delayed;
 mod faulty;
 #[cfg(not(windows))]
 pub mod forks;
+pub mod parsers;
 mod queues;
 mod random;
 mod recording;

@@ -39,6 +39,9 @@ use self::windows as system;
 pub use self::handle::{Handle, bytes_for_one, open, open_on, pending_handles, release_handles, withdraw};
 pub use self::reference::LEN_BYTES;
 pub use self::share::{SharedBuffer, held_for_others, opened};
+#[cfg(all(feature = "testing", not(windows)))]
+#[doc(hidden)]
+pub use self::system::reread_answer;
 pub use self::system::{hand_over, keep};
 
 /// Memory on offer: who drops it holds no lock.

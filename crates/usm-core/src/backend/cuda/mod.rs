@@ -59,7 +59,11 @@ pub use self::driver::{LIBRARY, LoadError};
 use self::event::CudaEvent;
 use self::kernel::{CudaBundle, CudaKernel};
 use self::pinned::PinnedBlocks;
+#[cfg(feature = "testing")]
+pub(crate) use self::ptx::parameters as parameters_in_ptx;
 use self::queue::CudaQueue;
+#[cfg(feature = "testing")]
+pub(crate) use self::shares::reread as reread_form;
 use super::entry::{Entry, Inside, Loaded};
 use super::objects::{Handle, handle};
 use super::{

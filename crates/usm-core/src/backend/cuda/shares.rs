@@ -60,3 +60,9 @@ impl Form {
         Some((form, usize::try_from(u64::from_le_bytes(*offset_bytes)).ok()?))
     }
 }
+
+/// Reads a form, and writes what was read.
+#[cfg(feature = "testing")]
+pub(crate) fn reread(data: &[u8]) -> Option<Vec<u8>> {
+    Form::from_data(data).map(|(form, offset_bytes)| form.to_data(offset_bytes))
+}

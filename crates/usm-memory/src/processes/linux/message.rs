@@ -145,6 +145,15 @@ impl Answer {
     }
 }
 
+/// Reads an answer without files, and writes what was read.
+///
+/// # Errors
+/// The answer is malformed.
+#[cfg(feature = "testing")]
+pub fn reread_answer(bytes: &[u8]) -> io::Result<Vec<u8>> {
+    Ok(Answer::from_parts(bytes, Vec::new())?.to_parts().0)
+}
+
 fn send_with_files(to: &UnixStream, bytes: &[u8], files: &[Arc<OwnedFd>]) -> io::Result<()> {
     let files: Vec<_> = files.iter().map(AsFd::as_fd).collect();
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FILES))];

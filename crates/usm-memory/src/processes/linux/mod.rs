@@ -18,6 +18,8 @@ use crate::Result;
 
 pub(super) use self::client::ask;
 pub use self::hand_over::{hand_over, keep};
+#[cfg(feature = "testing")]
+pub use self::message::reread_answer;
 pub(super) use self::server::{num_offers, offer, offer_once, own, withdraw, withdraw_unkept};
 
 /// What tells a file from all others of the machine: its device and number.
