@@ -209,8 +209,9 @@ def test_capsules_of_the_host_backend_hold_only_live_queues(host_queue, monkeypa
             ut.zeros(3, sycl_queue=HostCapsuleSource(wrong))
 
 
-def test_capsules_can_be_refused():
+def test_capsules_can_be_refused(sycl_queue, dpctl):
     """All but those that classes of dpctl make."""
+    requirements.sycl_objects(sycl_queue)
     code = """
         import usm, usm.tensor as ut
 
