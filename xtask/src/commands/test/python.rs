@@ -43,7 +43,7 @@ const SYCL_PLACES: [&str; 4] = ["USM_SYCL_ROOT", "CONDA_PREFIX", "CMPLR_ROOT", "
 
 /// pytest on files or folders, seen from the root. One process per core. The variables reach these processes, and options of the
 /// interpreter do not.
-pub(super) fn pytest<'p>(project: &Project, venv: &Venv<'p>, paths: &[&str]) -> Cmd<'p> {
+pub(in crate::commands) fn pytest<'p>(project: &Project, venv: &Venv<'p>, paths: &[&str]) -> Cmd<'p> {
     let processes = available_parallelism().map_or(1, NonZero::get).min(MAX_PROCESSES).to_string();
     let pytest = venv.python().args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]);
     let pytest = pytest.args(["--dist", "worksteal", "-n", &processes]);

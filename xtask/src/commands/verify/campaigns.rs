@@ -85,7 +85,7 @@ const FAILS: &str = "--error-exitcode=9";
 const DROPPED: [&str; 2] = ["usm-memory", "random_drops"];
 
 /// The runs of each part, one after the other.
-pub(super) const CAMPAIGNS: [Campaign; 24] = [
+pub(super) const CAMPAIGNS: [Campaign; 25] = [
     Campaign {
         part: Part::Fuzz,
         step: "fuzzers",
@@ -128,11 +128,23 @@ pub(super) const CAMPAIGNS: [Campaign; 24] = [
         &[("USM_TEST_STORM", "80000")],
     )
     .or_minutes("USM_TEST_STORM_MINUTES"),
-    rust(Part::Gpu, "memcheck", ON_ARRAYS, FEW).under(&["compute-sanitizer", "--tool=memcheck", FAILS]),
+    // The driver tells the end of a list by an error.
+    rust(Part::Gpu, "memcheck", ON_ARRAYS, FEW).under(&[
+        "compute-sanitizer",
+        "--tool=memcheck",
+        "--report-api-errors=no",
+        FAILS,
+    ]),
     rust(Part::Gpu, "racecheck", ON_ARRAYS, FEW).under(&["compute-sanitizer", "--tool=racecheck", FAILS]),
     rust(Part::Gpu, "initcheck", ON_ARRAYS, FEW).under(&["compute-sanitizer", "--tool=initcheck", FAILS]),
     wheel(Part::Load, "load", "test_load", &[("USM_TEST_LOAD_MINUTES", "30")])
         .or_minutes("USM_TEST_LOAD_MINUTES"),
+    wheel(
+        Part::Interrupts,
+        "Ctrl-C, ends, and what is missing",
+        "test_robust_interrupt or test_robust_shutdown or test_robust_objects or test_environment or test_limits",
+        &[],
+    ),
     wheel(Part::Imports, "orders of imports", "test_import_order", &[("USM_HYPOTHESIS", "verify")]),
     // The mark selects tests that make random examples.
     wheel(Part::Examples, "random examples of the wheel", "hypothesis", &[("USM_HYPOTHESIS", "verify")]),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 
 use crate::commands::dist;
-use crate::commands::test::python::{self, wheel_tests};
+use crate::commands::test::python::{self, WHEEL_TESTS, wheel_tests};
 use crate::commands::test::{ALL_PEERS, LIGHT_PEERS, pythons, rust};
 use crate::project::{Project, openly, openly_for_long};
 use crate::python::{ARRAY_API_SUITE, DASK, HEAVY_PEERS, NVRTC, PEERS, PYTEST, SYCL, TYPES, Venv};
@@ -45,6 +45,15 @@ pub(super) fn modules(project: &Project, steps: &mut Steps) -> Result<()> {
     steps.step("building all modules of kernels", || {
         let tests = project.cargo("test --locked -p usm-array --lib -- --ignored");
         openly(rust::require_sycl(tests, &Venv::with(project, "venv", &[SYCL])?))
+    })
+}
+
+/// The tests of the wheel on the host backend, whose device memory nobody but its queues reaches.
+pub(super) fn protected(project: &Project, steps: &mut Steps) -> Result<()> {
+    steps.step("pytest on protected device memory", || {
+        let venv = Venv::with(project, "venv-bare", &[PYTEST])?;
+        venv.install_wheel(&wheel::build_quick(project)?)?;
+        python::run(project, openly, python::hide_sycl(python::pytest(project, &venv, &[WHEEL_TESTS])))
     })
 }
 

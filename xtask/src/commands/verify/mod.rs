@@ -86,6 +86,8 @@ enum Part {
     Aarch64,
     /// all tests with `USM_STRICT_DEVICE=1`
     Strict,
+    /// device memory is never touched by host code: all tests of the wheel where such an access ends the process
+    Protected,
     /// the wheel on each other Python that is found
     Pythons,
     /// the tests of the wheel with all peers, PyTorch and all tests of dpnp included
@@ -118,6 +120,8 @@ enum Part {
     Gpu,
     /// load is held: allocations of eight threads, many live ones, exchanges, collections, exceptions
     Load,
+    /// the process stays in the user's hands: Ctrl-C in each wait, ends at any moment, limits, missing files and drivers
+    Interrupts,
     /// each order of imports of usm, dpctl, dpnp, NumPy and PyTorch
     Imports,
     /// 10,000 random examples per property of the wheel
@@ -147,6 +151,7 @@ impl Part {
             Self::Packages => matrix::packages(project, steps),
             Self::Aarch64 => aarch64::run(project, steps),
             Self::Strict => matrix::on_other_device(project, matrix::STRICT, steps),
+            Self::Protected => matrix::protected(project, steps),
             Self::Pythons => matrix::pythons(project, steps),
             Self::Peers => matrix::peers(project, steps),
             Self::Dask => matrix::dask(project, steps),
@@ -167,6 +172,7 @@ impl Part {
             | Self::Forks
             | Self::Gpu
             | Self::Load
+            | Self::Interrupts
             | Self::Imports
             | Self::Examples
             | Self::Fuzz => campaigns::run(project, self, options.minutes, steps),

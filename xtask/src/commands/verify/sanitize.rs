@@ -30,7 +30,10 @@ const MIRI_IS_MISSING: &str =
     "Miri comes with nightly toolchains only: rustup toolchain install nightly --component miri,rust-src";
 
 /// Runs of Miri, each with another order of threads.
-const SEEDS: &str = "-Zmiri-many-seeds=0..16";
+const SEEDS: u32 = 64;
+
+/// The rules for references that Miri knows.
+const BORROW_MODELS: [&str; 2] = ["", "-Zmiri-tree-borrows"];
 
 /// ThreadSanitizer over all tests of usm-memory.
 pub(super) fn threads(project: &Project, steps: &mut Steps) -> Result<()> {
@@ -71,12 +74,18 @@ fn by<'p>(project: &Project, sanitizer: &str, tests: Cmd<'p>) -> Cmd<'p> {
 pub(super) fn miri(project: &Project, steps: &mut Steps) -> Result<()> {
     steps.step("Miri", || {
         ensure!(has_miri(project), MIRI_IS_MISSING);
-        INTERPRETED.iter().try_for_each(|(package, tests, cases)| {
+        let runs = BORROW_MODELS.iter().flat_map(|model| INTERPRETED.iter().map(move |run| (model, run)));
+        runs.into_iter().try_for_each(|(model, (package, tests, cases))| {
             // Layouts have one thread.
-            let seeds = if *package == "usm-memory" { SEEDS } else { "" };
-            openly_for_long(interpreted(project, package, cases, seeds).args(*tests))
+            let seeds = match *package {
+                "usm-memory" => format!("{model} -Zmiri-many-seeds=0..{SEEDS}"),
+                _ => (*model).to_owned(),
+            };
+            openly_for_long(interpreted(project, package, cases, &seeds).args(*tests))
         })
-    })
+    })?;
+    steps.figure(format!("{} borrow models, {SEEDS} orders of threads, no report", BORROW_MODELS.len()));
+    Ok(())
 }
 
 /// Miri over unit tests of usm-memory in one order of threads, for continuous integration. Where it is not installed, this says so.
