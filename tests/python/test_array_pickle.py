@@ -292,6 +292,9 @@ def test_another_process(array, usm_type, queue, tmp_path):
         (("shared", "host", False, "u1", (2, 1), (0, 0), b"ab"), ValueError, "axes"),
         (("shared", "host", False, "u1", (2**62, 2**62), (0, 1), b"ab"), ValueError, "shape"),
         (("shared", "host", False, "u1", (2,), (0,), 12), TypeError, "data"),
+        # These end in a message, and nobody reserves memory for what they say.
+        (("shared", "host", False, "u1", range(2**62), (0,), b"ab"), TypeError, "^shape"),
+        (("shared", "host", False, "u1", (2,), range(2**40), b"ab"), TypeError, "^axes"),
     ],
     ids=str,
 )

@@ -89,6 +89,22 @@ def test_integers_with_strange_names():
         um.MemoryUSMHost(Index("text"), queue="host:cpu:0")
 
 
+def test_objects_in_messages_whose_text_fails(capfd):
+    class Failing(float):
+        def __str__(self):
+            raise OSError("mine")
+
+    class Interrupted(str):
+        def __str__(self):
+            raise KeyboardInterrupt
+
+    with pytest.raises(ValueError, match=r"^property: found Failing, allowed are"):
+        usm.SyclQueue("host:cpu:0", property=Failing())
+    with pytest.raises(KeyboardInterrupt):
+        usm.SyclQueue("host:cpu:0", property=Interrupted("x"))
+    assert capfd.readouterr().err == ""
+
+
 def test_errors_of_external_code_pass_through():
     def refuse():
         raise KeyError("mine")

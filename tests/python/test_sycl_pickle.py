@@ -130,7 +130,8 @@ def test_a_device_that_is_missing_there_is_a_clear_error(queue):
         assert part in str(caught.value) and "\n" not in str(caught.value)
     with pytest.raises(usm.SyclSubDeviceCreationError):
         _device_from_pickle(queue.sycl_device.filter_string, None, [(1 << 30, 0)])
-    for wrong in ((None, None, []), ("host", None, [1]), ("host", None, [("x", 0)]), ("host", 3, [])):
+    wrong_parts = ([1], [("x", 0)], range(2**40))
+    for wrong in ((None, None, []), ("host", 3, []), *(("host", None, parts) for parts in wrong_parts)):
         with pytest.raises((TypeError, ValueError)):
             _device_from_pickle(*wrong)
 

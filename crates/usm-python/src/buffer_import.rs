@@ -14,6 +14,9 @@ use crate::errors::{OrRaise, in_place_of, is_refusal, type_name, wrong_type};
 use crate::held::give_back;
 use crate::interrupt;
 
+/// The most axes of a buffer: `PyBUF_MAX_NDIM`.
+const MAX_NDIM: usize = 64;
+
 /// A buffer, held as long as this lives.
 pub(crate) struct HostBuffer {
     /// Invariant P1: filled by `PyObject_GetBuffer` and not released. In a box, since exporters may keep the view's address.
@@ -33,7 +36,16 @@ impl HostBuffer {
         // SAFETY: PY1: an object, and a view to fill.
         let status = unsafe { ffi::PyObject_GetBuffer(object.as_ptr(), &raw mut *view, ffi::PyBUF_FULL_RO) };
         if status == 0 {
-            return Ok(Self { view });
+            let buffer = Self { view };
+            return if buffer.is_consistent() {
+                Ok(buffer)
+            } else {
+                Err(value_error!(
+                    "{name}: found a buffer whose length is not that of the items of its shape, allowed is one with {} bytes \
+                     in all its items",
+                    buffer.view.len
+                ))
+            };
         }
         let error = PyErr::fetch(object.py());
         if !is_refusal(&error, object.py()) {
@@ -43,6 +55,31 @@ impl HostBuffer {
             "{name}: found {}, allowed is an object with the buffer protocol ({error})",
             type_name(object)
         ))
+    }
+
+    /// Whether the length is that of the items, as PEP 3118 says. Python itself trusts both.
+    fn is_consistent(&self) -> bool {
+        let (Ok(len_bytes), Ok(itemsize_bytes)) =
+            (usize::try_from(self.view.len), usize::try_from(self.view.itemsize))
+        else {
+            return false;
+        };
+        let ndim = usize::try_from(self.view.ndim).unwrap_or(usize::MAX);
+        if ndim > MAX_NDIM {
+            return false;
+        }
+        if self.view.shape.is_null() {
+            return true; // one axis of all items, or none
+        }
+        // SAFETY: P1: as many sizes as there are axes.
+        let shape = unsafe { std::slice::from_raw_parts(self.view.shape, ndim) };
+        let is_empty = shape.contains(&0);
+        let in_shape = shape.iter().try_fold(itemsize_bytes, |bytes, &size| match usize::try_from(size) {
+            Ok(_) if is_empty => Some(0),
+            Ok(size) => bytes.checked_mul(size),
+            Err(_) => None,
+        });
+        in_shape == Some(len_bytes)
     }
 
     pub(crate) fn address(&self) -> usize {

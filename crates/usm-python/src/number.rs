@@ -1,13 +1,13 @@
 //! Python integers as Rust ones, sequences and words, with errors that name what they are about.
 
-use pyo3::exceptions::{PyMemoryError, PyOverflowError, PyTypeError};
+use pyo3::exceptions::{PyException, PyMemoryError, PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyList, PyRange, PyTuple};
 
 use crate::called;
-use crate::errors::wrong_type;
+use crate::errors::{type_name, wrong_type};
 
-/// Characters of an integer that a message shows.
+/// Characters of an object that a message shows.
 const MAX_SHOWN: usize = 40;
 
 /// An integer, or an object with `__index__` such as a NumPy integer; not a bool.
@@ -26,14 +26,27 @@ where
         if !error.is_instance_of::<PyOverflowError>(py) {
             return error; // raised by the object's own code
         }
-        let shown = object.str().map_or_else(|_| "an integer".to_owned(), |text| text.to_string());
-        // Text of an external `__str__`, of any length and in any script.
-        let mut short: String = shown.chars().take(MAX_SHOWN).collect();
-        if short.len() < shown.len() {
-            short.push('…');
+        match shown(object) {
+            Ok(shown) => value_error!("{name}: found {shown}, which is out of range for {}", range_of::<T>()),
+            Err(error) => error,
         }
-        value_error!("{name}: found {short}, which is out of range for {}", range_of::<T>())
     })
+}
+
+/// An object in a message: the beginning of its text, which may be of any length, or its type where it has none. An error is that of a signal
+/// handler.
+#[cold]
+pub(crate) fn shown(object: &Bound<'_, PyAny>) -> PyResult<String> {
+    let text = match called::python(object.py(), || object.str()) {
+        Ok(text) => text.to_string_lossy().into_owned(),
+        Err(error) if error.is_instance_of::<PyException>(object.py()) => return Ok(type_name(object)),
+        Err(error) => return Err(error),
+    };
+    let mut short: String = text.chars().take(MAX_SHOWN).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    Ok(short)
 }
 
 fn range_of<T>() -> &'static str {

@@ -14,7 +14,7 @@ use crate::attribute;
 use crate::builtin::is_builtin;
 use crate::called;
 use crate::errors::{OrRaise, type_name, wrong_type};
-use crate::number::{index, index_sequence, sequence};
+use crate::number::{index, index_sequence, sequence, shown};
 use crate::sycl::runtime;
 
 const INTERFACE: &str = "__cuda_array_interface__";
@@ -108,5 +108,8 @@ fn check_descr(descr: &Bound<'_, PyAny>, typestr: &str) -> PyResult<()> {
     if is_plain {
         return Ok(());
     }
-    Err(value_error!("descr: found {descr}, allowed is one field of the typestr {typestr:?}"))
+    Err(value_error!(
+        "descr: found {}, allowed is one field of the typestr {typestr:?}",
+        shown(descr)?
+    ))
 }

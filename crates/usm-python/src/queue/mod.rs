@@ -14,7 +14,7 @@ use usm_array::usm_memory::flight;
 
 use crate::errors::{OrRaise, SyclQueueCreationError, instead};
 use crate::interrupt;
-use crate::number::{index, sequence};
+use crate::number::{index, sequence, shown};
 use crate::sycl::capsule::{self, QueueOrContext};
 use crate::sycl::event::{self, SyclEvent};
 use crate::sycl::resolve::{Target, device_argument, first_device, queue_of, target};
@@ -34,7 +34,8 @@ fn properties(property: Option<&Bound<'_, PyAny>>) -> PyResult<QueueProperties> 
             (Err(_), Ok(3)) => 3,
             _ => {
                 return Err(value_error!(
-                    "property: found {one}, allowed are \"in_order\", \"enable_profiling\", \"default\" and 0 to 3"
+                    "property: found {}, allowed are \"in_order\", \"enable_profiling\", \"default\" and 0 to 3",
+                    shown(&one)?
                 ));
             }
         };

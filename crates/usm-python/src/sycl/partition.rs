@@ -6,7 +6,7 @@ use pyo3::types::{PyFloat, PyList, PyString, PyTuple};
 use usm_array::usm_core::{AffinityDomain, Partition};
 
 use crate::errors::{SyclSubDeviceCreationError, in_place_of, wrong_type};
-use crate::number::{index, item, sequence};
+use crate::number::{index, item, sequence, shown};
 
 const DOMAINS: [AffinityDomain; 6] = [
     AffinityDomain::Numa,
@@ -51,7 +51,8 @@ fn units(name: &str, object: &Bound<'_, PyAny>) -> PyResult<usize> {
     let whole = number.call_method0(intern!(object.py(), "is_integer"))?.is_truthy()?;
     if !whole {
         return Err(SyclSubDeviceCreationError::new_err(format!(
-            "{name}: found {object}, allowed is a whole number of compute units"
+            "{name}: found {}, allowed is a whole number of compute units",
+            shown(object)?
         )));
     }
     index(name, &number.call_method0(intern!(object.py(), "__int__"))?)

@@ -10,6 +10,7 @@ use usm_array::usm_core::{
 use super::resolve::{device_argument, target};
 use super::{Target, dpctl, partition, runtime};
 use crate::errors::{OrRaise, SyclDeviceCreationError, ToPyErr, first_line, in_place_of};
+use crate::number::sequence;
 use crate::sycl::QueueOrContext;
 
 /// What makes an object again: a function and its arguments.
@@ -102,11 +103,13 @@ pub(crate) fn device_from_pickle<'py>(
     py: Python<'py>,
     root: String,
     pci_address: Option<String>,
-    parts: Vec<(Bound<'py, PyAny>, usize)>,
+    parts: &Bound<'py, PyAny>,
     name: Option<&str>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let parts =
-        parts.iter().map(|(partition, position)| Ok((partition::argument("parts", partition)?, *position)));
+    let parts = sequence("parts", parts)?.into_iter().map(|part| {
+        let (partition, position) = part.extract::<(Bound<'_, PyAny>, usize)>()?;
+        Ok((partition::argument("parts", &partition)?, position))
+    });
     let location = DeviceLocation { root, pci_address, parts: parts.collect::<PyResult<_>>()? };
     let runtime = runtime::get(py)?;
     let found = py.detach(|| runtime.device_at(&location)).map_err(|error| error.to_py_err());

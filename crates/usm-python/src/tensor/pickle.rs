@@ -10,6 +10,7 @@ use crate::buffer_import::HostBytes;
 use crate::errors::{OrRaise, OrValueError};
 use crate::interrupt;
 use crate::memory::{kind_argument, pickle};
+use crate::number::index_sequence;
 use crate::objects::UsmNdarray;
 use crate::sycl::pickled_queue;
 use crate::tensor::exchange::bits_of;
@@ -71,10 +72,11 @@ pub(crate) fn array_from_pickle(
     device: &Bound<'_, PyString>,
     readonly: bool,
     dtype: &str,
-    shape: Vec<usize>,
-    axes: Vec<isize>,
+    shape: &Bound<'_, PyAny>,
+    axes: &Bound<'_, PyAny>,
     data: &Bound<'_, PyAny>,
 ) -> PyResult<UsmNdarray> {
+    let (shape, axes) = (index_sequence("shape", shape)?, index_sequence("axes", axes)?);
     let content = ArrayContent::of(usm_type, device, dtype, &shape, data)?;
     finished(&content.copied(py)?, &axes, readonly)
 }
@@ -99,10 +101,11 @@ pub(crate) fn array_over_buffer(
     device: &Bound<'_, PyString>,
     readonly: bool,
     dtype: &str,
-    shape: Vec<usize>,
-    axes: Vec<isize>,
+    shape: &Bound<'_, PyAny>,
+    axes: &Bound<'_, PyAny>,
     data: &Bound<'_, PyAny>,
 ) -> PyResult<UsmNdarray> {
+    let (shape, axes) = (index_sequence("shape", shape)?, index_sequence("axes", axes)?);
     let content = ArrayContent::of(usm_type, device, dtype, &shape, data)?;
     let array = match content.over()? {
         Ok(array) => array,
