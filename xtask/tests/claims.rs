@@ -281,3 +281,14 @@ fn readmes_have_the_features() {
         }
     }
 }
+
+#[test]
+fn targets_are_in_the_folders_of_their_crates() {
+    // maturin leaves other targets out of the source distribution, whose workspace cargo refuses then.
+    for (file, manifest) in files("crates", &["toml"]) {
+        assert!(
+            !manifest.lines().any(|line| line.starts_with("path = \"..")),
+            "{file} has a target elsewhere"
+        );
+    }
+}
