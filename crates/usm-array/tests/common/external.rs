@@ -1,8 +1,8 @@
 //! Tensors of another library, with a deleter that counts
 
 use std::ptr::{self, NonNull};
-use std::sync::{Arc, Mutex};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use usm_array::Dtype;
 use usm_array::dlpack::{

@@ -108,8 +108,5 @@ fn check_descr(descr: &Bound<'_, PyAny>, typestr: &str) -> PyResult<()> {
     if is_plain {
         return Ok(());
     }
-    Err(value_error!(
-        "descr: found {}, allowed is one field of the typestr {typestr:?}",
-        shown(descr)?
-    ))
+    Err(value_error!("descr: found {}, allowed is one field of the typestr {typestr:?}", shown(descr)?))
 }

@@ -24,7 +24,7 @@ const FOLDER: &str = "mutants";
 /// Minutes of a run, where nobody says how many.
 const MINUTES: u32 = 24 * 60;
 
-/// Goes on where the last run ended, until the minutes are over or all changes have been tried.
+/// Goes on where the last run ended, in a random order, until the minutes are over or all changes have been tried.
 pub(super) fn run(project: &Project, minutes: Option<u32>, steps: &mut Steps) -> Result<()> {
     let tool = tools::installed(project, CARGO_MUTANTS)?;
     let files = || FILES.iter().flat_map(|files| ["--file", files]);
@@ -36,8 +36,9 @@ pub(super) fn run(project: &Project, minutes: Option<u32>, steps: &mut Steps) ->
         let limit = format!("{}m", minutes.unwrap_or(MINUTES));
         // At the end of the time the program writes down what it has, as after Ctrl-C.
         let command = project.command("timeout").args(["--signal=INT", &limit]).arg(&tool).arg("mutants");
-        let command = command.args(files()).args(["--iterate", "--no-times", "--output"]).arg(&folder);
-        let command = command.args(["--profile=dev", "--timeout=300", "--", "--lib"]);
+        let command =
+            command.args(files()).args(["--iterate", "--shuffle", "--no-times", "--output"]).arg(&folder);
+        let command = command.args(["--timeout=300", "--", "--lib"]);
         // The status says that something was missed, or that the time is over. What was tried says more.
         openly_for_long(command).or_else(|error| {
             say(&format!("    {}", error.to_string().lines().next().unwrap_or_default()));
