@@ -29,7 +29,10 @@ impl Layout {
     pub fn reshape_view(&self, shape: &[isize], order: Order) -> Result<Option<Self>, LayoutError> {
         let shape = self.resolve_shape(shape)?;
         if self.is_empty() {
-            return Self::new(&shape, None, self.offset, order).map(Some);
+            let mut view = Self::contiguous(&shape, order)?;
+            view.offset = self.offset;
+            view.settle()?;
+            return Ok(Some(view));
         }
         // From the axis that varies fastest to the one that varies slowest.
         let fastest_first = |k: usize, ndim: usize| if order == Order::C { ndim - 1 - k } else { k };

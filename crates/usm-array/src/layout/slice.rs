@@ -116,7 +116,7 @@ impl Layout {
             self.offset += offset;
             return Ok(());
         }
-        self.check()
+        self.settle()
     }
 }
 

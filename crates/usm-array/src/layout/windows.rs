@@ -43,7 +43,10 @@ impl Layout {
             shape.push(window);
             strides.push(self.strides[axis]);
         }
-        Self::checked(shape, strides, self.offset)
+        // Windows without elements begin one step behind the last one.
+        let mut view = Self { shape, strides, offset: self.offset };
+        view.settle()?;
+        Ok(view)
     }
 }
 

@@ -47,8 +47,9 @@ impl Overlap {
 
     /// Whether two strided layouts have a byte in common, exactly, whatever their item sizes, signs and alignment.
     ///
-    /// The answer is [`Overlap::Maybe`] only when the search takes more than `work_limit` steps; `usize::MAX` never gives up.
-    /// Layouts whose spans do not meet, or that are contiguous, need no search.
+    /// The answer is [`Overlap::Maybe`] when the search takes more than `work_limit` steps; `usize::MAX` never gives up. Items of more
+    /// than `isize::MAX` bytes are in no memory, and give that answer, too. Layouts whose spans do not meet, or that are contiguous, need
+    /// no search.
     ///
     /// ```
     /// use usm_array::{Layout, Order, Overlap, StridedBytes};
@@ -65,6 +66,9 @@ impl Overlap {
     /// ```
     #[must_use]
     pub fn between(a: StridedBytes<'_>, b: StridedBytes<'_>, work_limit: usize) -> Self {
+        if isize::try_from(a.itemsize_bytes.max(b.itemsize_bytes)).is_err() {
+            return Self::Maybe;
+        }
         let (Some(span_a), Some(span_b)) = (a.span(), b.span()) else { return Self::No };
         if span_a.0 >= span_b.1 || span_b.0 >= span_a.1 {
             return Self::No;

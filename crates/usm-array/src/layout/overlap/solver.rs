@@ -16,7 +16,7 @@ pub(super) struct Term {
     pub(super) most: u128,
 }
 
-/// An equation. All sums stay below 2^72, since they come from addresses of 64 bits and items of 16 bytes.
+/// An equation. All sums stay below 2^128, since they come from up to 2^63 elements of less than 2^63 bytes on each of two sides.
 #[derive(Clone, Debug)]
 pub(super) struct Problem {
     terms: Axes<Term>,
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_72_bits_do_not_overflow() {
+    fn large_numbers_do_not_overflow() {
         let (a, b) = ((1_u128 << 67) - 1, (1_u128 << 66) + 3);
         let target = (a + 2 * b).cast_signed();
         assert_eq!(solve(&[(a, 9), (b, 9)], target, usize::MAX), Overlap::Yes);

@@ -49,6 +49,20 @@ fn nothing_overlaps_with_no_elements() {
 }
 
 #[test]
+fn items_of_any_size_do_not_overflow() {
+    let max = isize::MAX.cast_unsigned();
+    let (up, down) = (layout(&[2], &[isize::MAX - 1], 0), layout(&[2], &[1 - isize::MAX], isize::MAX - 1));
+    for address in [0, 1, usize::MAX] {
+        let (up, down) = (bytes(&up, max, 0), bytes(&down, max, address));
+        let expected = if address < max { Overlap::Yes } else { Overlap::No };
+        assert_eq!(exactly(up, down), expected, "{address}");
+    }
+    for itemsize in [max + 1, usize::MAX] {
+        assert_eq!(exactly(bytes(&up, itemsize, 0), bytes(&down, 1, usize::MAX)), Overlap::Maybe);
+    }
+}
+
+#[test]
 fn the_largest_numbers_do_not_overflow() {
     let far = layout(&[2, 2], &[isize::MAX / 2, -(isize::MAX / 2)], 0);
     assert_eq!(far.internal_overlap(usize::MAX), Overlap::Yes);

@@ -528,10 +528,10 @@ unsafe impl Backend for HostBackend {
         memory: &SharedMemory,
         can_write: bool,
     ) -> Result<NonNull<u8>> {
-        let file = pages::file_of(memory)?;
+        let (file, len_bytes) = pages::file_of(memory)?;
         // SAFETY: O1: the handle is live.
         let queue = unsafe { HostQueue::get(queue) };
-        let (context, len_bytes) = (queue.context.id, memory.len_bytes.max(pages::FEWEST_BYTES));
+        let context = queue.context.id;
         let block = self.memory().allocate(memory.kind, len_bytes, 0, context, &queue.device);
         let block = block.ok_or_else(|| Error::OutOfMemory {
             len_bytes,
@@ -540,11 +540,10 @@ unsafe impl Backend for HostBackend {
             figures: None,
         })?;
         let address = block.addr().get();
-        let pages_bytes = pages::in_pages(len_bytes, 0).0;
         let known = self.memory().bytes_at(address, context);
         let mapped = known.map_or(Ok(()), |pages| {
-            // SAFETY: the pages belong to the block (B1), which is new, so that nobody uses it.
-            unsafe { pages::map(pages.as_ptr(), pages_bytes, file, can_write) }
+            // SAFETY: 1. The pages belong to the block (B1), which is new, so that nobody uses it. 2. `file_of` has checked the file.
+            unsafe { pages::map(pages.as_ptr(), len_bytes, file, can_write) }
         });
         mapped.inspect_err(|_| self.memory().free(address)).map(|()| block)
     }

@@ -25,7 +25,8 @@ use std::time::{Duration, Instant};
 
 use super::{FEWEST_BYTES, page_bytes};
 use crate::backend::SharedRange;
-use crate::backend::files::{check_len, create, error, hold, is_held};
+pub(super) use crate::backend::files::check_len;
+use crate::backend::files::{create, error, hold, is_held};
 use crate::bulk::copy_bytes;
 use crate::fork::{self, ForkHooks, ForkMutex, PerProcess};
 use crate::{Error, Result};
@@ -133,13 +134,13 @@ unsafe fn replace(start: *mut u8, new: *mut u8, len_bytes: usize) -> Result<()> 
 ///
 /// # Safety
 /// 1. The pages from `start` on are mapped, and belong to one live block alone, until [`unshare`]. Nobody uses them yet.
+/// 2. The file has so many bytes, and keeps them: [`check_len`].
 pub(crate) unsafe fn map(start: *mut u8, len_bytes: usize, file: &OwnedFd, can_write: bool) -> Result<()> {
     if !start.addr().is_multiple_of(page_bytes()) || !len_bytes.is_multiple_of(page_bytes()) {
         let reason = "the runtime gave a block that does not begin and end at pages".to_owned();
         return Err(Error::NotShareable { reason });
     }
     let file = hold(file, can_write)?;
-    check_len(&file, len_bytes)?;
     let protection = if can_write { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_READ };
     let flags = libc::MAP_SHARED | libc::MAP_FIXED;
     let number = file.as_raw_fd();
@@ -147,7 +148,7 @@ pub(crate) unsafe fn map(start: *mut u8, len_bytes: usize, file: &OwnedFd, can_w
         start,
         SharedPages { len_bytes, file: Arc::new(file), is_external: true, keeps_file: false },
         || {
-            // SAFETY: PG3: pages that nobody uses (1) get a file that is as long, and that nobody can make shorter.
+            // SAFETY: PG3: pages that nobody uses (1) get a file that is as long, and that nobody can make shorter (2).
             match unsafe { libc::mmap(start.cast(), len_bytes, protection, flags, number, 0) } {
                 libc::MAP_FAILED => Err(error("mmap")),
                 _ => Ok(()),

@@ -57,10 +57,15 @@ pub(crate) fn len_of(range: SharedRange, len_bytes: usize) -> Result<usize> {
     }
 }
 
-/// The file that is behind memory of another process, which has pages.
-pub(crate) fn file_of(memory: &SharedMemory) -> Result<&SharedFile> {
+/// The file that is behind memory of another process, and the length of its pages, which the file has and keeps. No memory is allocated for
+/// a length that another process only says.
+pub(crate) fn file_of(memory: &SharedMemory) -> Result<(&SharedFile, usize)> {
     match &memory.files[..] {
-        [file] if memory.data.is_empty() => Ok(file),
+        [file] if memory.data.is_empty() => {
+            let len_bytes = in_pages(memory.len_bytes.max(FEWEST_BYTES), 0).0;
+            system::check_len(file, len_bytes)?;
+            Ok((file, len_bytes))
+        }
         _ => Err(Error::NotShareable { reason: "it is not memory of a host or of a CPU".to_owned() }),
     }
 }

@@ -477,17 +477,17 @@ unsafe impl Backend for SyclBackend {
             // SAFETY: the queue is live (promise 1).
             return unsafe { self.open_on_device(raw, memory) };
         }
-        let file = pages::file_of(memory)?;
         // SAFETY: the queue is live (promise 1).
         if !unsafe { Self::has_pages(&*self.runtime.enter()?, raw) } {
             return Self::not_of_device();
         }
-        let (len_bytes, align_bytes) = pages::in_pages(memory.len_bytes.max(pages::FEWEST_BYTES), 0);
+        let (file, len_bytes) = pages::file_of(memory)?;
+        let align_bytes = pages::in_pages(len_bytes, 0).1;
         // SAFETY: the queue is live (promise 1), and the length is not 0.
         let block = unsafe { self.allocate(raw, memory.kind, len_bytes, align_bytes) };
         let block =
             block.ok_or(Error::NotShareable { reason: "the runtime has no memory for it".to_owned() })?;
-        // SAFETY: promise 1 of `map`: a new block of whole pages, which nobody uses.
+        // SAFETY: promises of `map`: 1. A new block of whole pages, which nobody uses. 2. `file_of` has checked the file.
         let mapped = unsafe { pages::map(block.as_ptr(), len_bytes, file, can_write) };
         if let Err(error) = mapped {
             // SAFETY: the queue is live (promise 1).
