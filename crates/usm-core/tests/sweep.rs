@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use usm_core::backend::Backend;
 use usm_core::testing::{
-    Answer, Call, DelayedBackend, Fault, FaultyBackend, Method, Record, RecordingBackend,
+    Answer, Call, DelayedBackend, Fault, FaultyBackend, Method, Record, RecordingBackend, campaign,
 };
 use usm_core::{
     Context, Device, Error, Event, HostTask, KernelArgument, KernelBundle, NdRange, Partition, Queue,
@@ -312,6 +312,7 @@ fn settle(stage: &Stage) {
 
 #[test]
 fn every_failure_is_an_error_that_leaves_nothing_behind() {
+    let (mut points, mut num_bases) = (0, 0);
     let both = |is_delayed| bases::all().into_iter().map(move |base| (base, is_delayed));
     for (base, is_delayed) in both(false).chain(both(true)) {
         let delayed = Arc::new(DelayedBackend::new(base.backend.clone(), 4));
@@ -369,7 +370,14 @@ fn every_failure_is_an_error_that_leaves_nothing_behind() {
                 }
             }
             assert!(failed.contains(&1), "{name} has nothing that could fail");
+            points += failed.len();
         }
         assert!(faulty.calls_of(Method::ExportExternal) > 0, "the last scenario");
+        num_bases += usize::from(!is_delayed);
     }
+    let scenarios = SCENARIOS.len();
+    let figure =
+        format!("{scenarios} scenarios of usm-core on {num_bases} backends, {points} points of failure");
+    eprintln!("{figure}");
+    campaign::figure(&figure).unwrap();
 }

@@ -13,7 +13,7 @@ use usm_memory::resource::{DirectResource, StatisticsResource};
 use usm_memory::usm_core::backend::Backend;
 use usm_memory::usm_core::backend::host::HostBackend;
 use usm_memory::usm_core::testing::{
-    Answer, Call, DelayedBackend, Fault, FaultyBackend, Record, RecordingBackend,
+    Answer, Call, DelayedBackend, Fault, FaultyBackend, Record, RecordingBackend, campaign,
 };
 use usm_memory::usm_core::{Context, Queue, QueueProperties, Runtime, UsmKind, live_allocations};
 use usm_memory::{Copy2d, Result, TypedBuffer, UsmBuffer, live_borrows};
@@ -172,7 +172,9 @@ fn check_usable(stage: &Stage, what: &str) {
 fn every_failure_is_an_error_that_leaves_nothing_behind() {
     let host: Arc<dyn Backend> = Arc::new(HostBackend::new());
     let sycl = common::sycl_queue().map(|_| Arc::clone(Runtime::global().sycl_backend().unwrap()));
-    for base in std::iter::once(host).chain(sycl) {
+    let bases: Vec<_> = std::iter::once(host).chain(sycl).collect();
+    let mut points = 0;
+    for base in &bases {
         for is_delayed in [false, true] {
             let delayed = Arc::new(DelayedBackend::new(base.clone(), 5));
             let below: Arc<dyn Backend> = if is_delayed { delayed.clone() } else { base.clone() };
@@ -217,7 +219,13 @@ fn every_failure_is_an_error_that_leaves_nothing_behind() {
                     }
                 }
                 assert!(failed >= 2, "{name} has nothing that could fail");
+                points += failed;
             }
         }
     }
+    let (scenarios, bases) = (SCENARIOS.len(), bases.len());
+    let figure =
+        format!("{scenarios} scenarios of usm-memory on {bases} backends, {points} points of failure");
+    eprintln!("{figure}");
+    campaign::figure(&figure).unwrap();
 }
