@@ -94,7 +94,7 @@ pub(super) const CAMPAIGNS: [Campaign; 25] = [
         minutes: None,
         under: &[],
     },
-    rust(Part::Layouts, "layouts", ["usm-array", "exhaustive"], &[LAYOUTS]),
+    rust(Part::Layouts, "layouts", ["usm-array", "bounds"], &[LAYOUTS]),
     rust(Part::Drops, "drops in Rust", DROPPED, &[DROPS]),
     rust(Part::Drops, "drops in Rust on strict devices", DROPPED, &[DROPS, STRICT]),
     wheel(Part::Drops, "drops in Python", "test_random_drops", &[("USM_TEST_DROPS", "100000")]),
