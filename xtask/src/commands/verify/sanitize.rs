@@ -69,7 +69,9 @@ pub(super) fn memory(project: &Project, steps: &mut Steps) -> Result<()> {
 
 /// Tests with a sanitizer. Options of a nightly compiler, which the stable one has too.
 fn by<'p>(project: &Project, sanitizer: &str, tests: Cmd<'p>) -> Cmd<'p> {
-    let tests = tests.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", format!("-Zsanitizer={sanitizer}"));
+    // The stand-ins, which programs load, use the sanitizer of the program.
+    let flags = format!("-Zsanitizer={sanitizer} -Clink-arg=-Wl,--export-dynamic");
+    let tests = tests.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", flags);
     sanitized(project, tests)
 }
 
