@@ -214,8 +214,9 @@ pub(crate) fn pickled_queue(device: &Bound<'_, PyString>, instead: &str) -> PyRe
     let device = unpickled.as_ref().unwrap_or(device);
     let elsewhere = in_place_of::<SyclDeviceCreationError>(py, |text| {
         SyclDeviceCreationError::new_err(format!(
-            "pickle: its memory was on {device}, which is not here ({}); unpickle it on a machine with that device, or \
+            "pickle: its memory was on {}, which is not here ({}); unpickle it on a machine with that device, or \
              pickle {instead} there",
+            device.to_string_lossy(),
             first_line(&text)
         ))
     });

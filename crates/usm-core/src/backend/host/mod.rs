@@ -549,7 +549,7 @@ unsafe impl Backend for HostBackend {
     }
 
     unsafe fn make_writable(&self, queue: RawQueue, start: NonNull<u8>, memory: &SharedMemory) -> Result<()> {
-        let file = pages::file_of(memory)?;
+        let (file, _) = pages::file_of(memory)?;
         // SAFETY: O1: the handle is live.
         let context = unsafe { HostQueue::get(queue) }.context.id;
         let known = self.memory().bytes_at(start.addr().get(), context);

@@ -514,7 +514,7 @@ unsafe impl Backend for SyclBackend {
         if !memory.data.is_empty() {
             return Ok(());
         }
-        let file = pages::file_of(memory)?;
+        let (file, _) = pages::file_of(memory)?;
         // SAFETY: pages of a live block (promise 1).
         unsafe { pages::make_writable(start.as_ptr(), file) }
     }
