@@ -487,7 +487,7 @@ unsafe impl Backend for SyclBackend {
         let block = unsafe { self.allocate(raw, memory.kind, len_bytes, align_bytes) };
         let block =
             block.ok_or(Error::NotShareable { reason: "the runtime has no memory for it".to_owned() })?;
-        // SAFETY: promises of `map`: 1. A new block of whole pages, which nobody uses. 2. `file_of` has checked the file.
+        // SAFETY: promises 1 and 2 of `map`: a new block of whole pages, which nobody uses; `file_of` has checked the file.
         let mapped = unsafe { pages::map(block.as_ptr(), len_bytes, file, can_write) };
         if let Err(error) = mapped {
             // SAFETY: the queue is live (promise 1).
