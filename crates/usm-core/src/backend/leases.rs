@@ -180,12 +180,11 @@ impl<F: Clone + Eq + Hash + Debug> Leases<F> {
         if opened.get().openings.is_empty() {
             opened.remove();
         }
-        let Some(Opening { form, lease }) = opening else { return false };
+        // The lease ends at the end of this function: its process may use the range for something else then.
+        let Some(Opening { form, lease: _lease }) = opening else { return false };
         if let Some(form) = form {
             self.unmap(mapper, &form);
         }
-        // Its process may use the range for something else from now on.
-        drop(lease);
         true
     }
 

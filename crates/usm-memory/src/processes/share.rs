@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
 
 use usm_core::fork::PerProcess;
-use usm_core::{DeviceLocation, Event, Queue, SharedMemory};
+use usm_core::{DeviceLocation, Queue, SharedMemory};
 
 use super::{lock, system};
 use crate::buffer::{self, Identity, Opened};
-use crate::{Error, Operand, Result, UsmBuffer, submit_async};
+use crate::{Error, Result, UsmBuffer};
 
 /// A range of memory that another process of this user can open: [`UsmBuffer::share`] gives it, [`UsmBuffer::open_shared`] takes it.
 #[derive(Clone, Debug)]
@@ -63,23 +63,9 @@ impl UsmBuffer {
         unsafe { self.share_from(whole.address()) }
     }
 
-    /// As [`share`](Self::share), without a wait where nothing happens to the memory. Others may read it after the event.
-    pub(super) fn share_later(&self) -> Result<(SharedBuffer, Option<Event>)> {
-        let (queue, whole) = (self.queue(), self.all_of_block());
-        if !queue.shares_in_place(self.kind()) || queue.capture()?.is_some() {
-            return Ok((self.share()?, None));
-        }
-        let operand = Operand::read(&whole, 0..whole.len_bytes());
-        // SAFETY: promises 1 to 3 of `submit_async`: a barrier uses no bytes, and the queue is that of the memory.
-        let event = unsafe { submit_async(queue, &[operand], &[], |_, after| queue.barrier(after)) }?;
-        // SAFETY: promise 1 of `share_from`: the queue leaves the memory as it is.
-        let shared = unsafe { self.share_from(whole.address()) }?;
-        Ok((shared, Some(event).filter(|event| !event.is_complete())))
-    }
-
     /// # Safety
     /// 1. That of `Block::share`, for the block, which starts at `address`.
-    unsafe fn share_from(&self, address: usize) -> Result<SharedBuffer> {
+    pub(super) unsafe fn share_from(&self, address: usize) -> Result<SharedBuffer> {
         let location = self.memory_device().location()?;
         // SAFETY: the caller's promise 1.
         let (memory, offset_bytes) = unsafe { self.block().share() }?;

@@ -384,7 +384,8 @@ fn a_stranger_waits_for_a_slot_and_its_own_queue_does_not() {
 fn a_forked_child_gets_an_error_for_what_its_parent_had_under_way() {
     let queue = common::host_queue();
     for pooled in [true, false] {
-        let allocate = || if pooled { buffer_of_pool(&queue) } else { device_buffer(&queue) };
+        let of_pool = || UsmBuffer::allocate(&queue, UsmKind::Device, LEN).unwrap();
+        let allocate = || if pooled { of_pool() } else { device_buffer(&queue) };
         let (buffer, complete) = (allocate(), allocate());
         complete.submit_fill(&[4]).unwrap();
         complete.events().iter().for_each(|event| event.wait().unwrap());
@@ -406,10 +407,6 @@ fn a_forked_child_gets_an_error_for_what_its_parent_had_under_way() {
         done.unwrap();
         buffer.wait().unwrap();
     }
-}
-
-fn buffer_of_pool(queue: &Queue) -> UsmBuffer {
-    UsmBuffer::allocate(queue, UsmKind::Device, LEN).unwrap()
 }
 
 #[test]

@@ -30,7 +30,7 @@ use usm_core::fork::{self, ForkHooks, ForkMutex, PerProcess};
 use super::message::Answer;
 use crate::processes::reference::{Reference, TOKEN_BYTES, Token};
 use crate::processes::{SharedBuffer, lock};
-use crate::{Error, Result, UsmBuffer, buffer};
+use crate::{Error, Operand, Result, UsmBuffer, buffer, submit_async};
 
 /// A connection that has not named its memory after this time is closed, and one that does not take its answer.
 const QUESTION: Duration = Duration::from_secs(1);
@@ -149,6 +149,22 @@ pub(super) fn is_of_this_user(stream: &UnixStream) -> io::Result<bool> {
     match unsafe { libc::getsockopt(stream.as_raw_fd(), libc::SOL_SOCKET, option, start, &raw mut len) } {
         0 => Ok(found.uid == own),
         _ => Err(io::Error::last_os_error()),
+    }
+}
+
+impl UsmBuffer {
+    /// As [`share`](Self::share), without a wait where nothing happens to the memory. Others may read it after the event.
+    fn share_later(&self) -> Result<(SharedBuffer, Option<Event>)> {
+        let (queue, whole) = (self.queue(), self.all_of_block());
+        if !queue.shares_in_place(self.kind()) || queue.capture()?.is_some() {
+            return Ok((self.share()?, None));
+        }
+        let operand = Operand::read(&whole, 0..whole.len_bytes());
+        // SAFETY: promises 1 to 3 of `submit_async`: a barrier uses no bytes, and the queue is that of the memory.
+        let event = unsafe { submit_async(queue, &[operand], &[], |_, after| queue.barrier(after)) }?;
+        // SAFETY: promise 1 of `share_from`: the queue leaves the memory as it is.
+        let shared = unsafe { self.share_from(whole.address()) }?;
+        Ok((shared, Some(event).filter(|event| !event.is_complete())))
     }
 }
 
