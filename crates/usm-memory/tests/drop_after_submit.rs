@@ -7,21 +7,19 @@ use test_stacks as _;
 mod common;
 
 use std::collections::HashMap;
-use std::env;
 use std::slice::from_ref;
 use std::sync::Arc;
 
 use usm_memory::usm_core::backend::Backend;
 use usm_memory::usm_core::backend::host::HostBackend;
-use usm_memory::usm_core::testing::{DelayedBackend, Random};
+use usm_memory::usm_core::testing::{DelayedBackend, Random, campaign};
 use usm_memory::usm_core::{
     Context, Device, DeviceType, HostDevice, Queue, QueueProperties, Runtime, UsmKind, live_allocations,
 };
 use usm_memory::{Completion, Copy2d, UsmBuffer};
 
-/// The number of schedules, where the variable `USM_TEST_DROPS` has no other. `cargo xtask verify drops` sets it.
-const SCHEDULES_HOST: u64 = 4_000;
-const SCHEDULES_SYCL: u64 = 1_000;
+/// The number of schedules on each backend, where the variable `USM_TEST_SCHEDULES` has no other. `cargo xtask verify` sets it.
+const SCHEDULES: usize = 1_000;
 const LEN: usize = 96;
 
 fn take<T>(random: &mut Random, from: &mut Vec<T>) -> Option<T> {
@@ -210,22 +208,48 @@ fn run(bases: &[Arc<dyn Backend>], seeds: std::ops::Range<u64>) -> Counts {
     counts
 }
 
+/// The stand-in of the CUDA driver, and a backend over it.
+#[cfg(feature = "cuda")]
+fn cuda() -> Option<(cuda_loopback::Loopback, Arc<dyn Backend>)> {
+    use usm_memory::usm_core::backend::cuda::CudaBackend;
+
+    let driver = cuda_loopback::Loopback::new().unwrap();
+    // SAFETY: the stand-in of the driver.
+    let backend = unsafe { CudaBackend::load(driver.path().as_os_str(), 0) }.unwrap();
+    Some((driver, Arc::new(backend)))
+}
+
+#[cfg(not(feature = "cuda"))]
+fn cuda() -> Option<((), Arc<dyn Backend>)> {
+    None
+}
+
 #[test]
 fn memory_is_freed_after_the_operations_on_it() {
     let host = |devices: &[HostDevice]| -> Arc<dyn Backend> { Arc::new(HostBackend::with_devices(devices)) };
     let two = [HostDevice::new(DeviceType::Cpu), HostDevice::new(DeviceType::Gpu)];
-    let on_host =
-        env::var("USM_TEST_DROPS").ok().and_then(|turns| turns.parse().ok()).unwrap_or(SCHEDULES_HOST);
-    let mut runs = vec![run(&[host(&two), host(&two[..1])], 0..on_host)];
-    if common::sycl_queue().is_some() {
-        let sycl: Arc<dyn Backend> = Runtime::global().sycl_backend().unwrap().clone();
-        runs.push(run(&[sycl, host(&two[..1])], on_host..on_host + SCHEDULES_SYCL));
-    }
-    for counts in runs {
+    let sycl = common::sycl_queue().map(|_| -> Arc<dyn Backend> {
+        Arc::clone(Runtime::global().sycl_backend().unwrap()) as Arc<dyn Backend>
+    });
+    let cuda = cuda();
+    let bases = [
+        Some(("host", host(&two))),
+        sycl.map(|backend| ("SYCL", backend)),
+        cuda.as_ref().map(|(_, backend)| ("the stand-in of CUDA", Arc::clone(backend))),
+    ];
+    let schedules = campaign::number("USM_TEST_SCHEDULES", SCHEDULES);
+    for (number, (name, backend)) in bases.into_iter().flatten().enumerate() {
+        let first = (number * schedules) as u64;
+        let counts = run(&[backend, host(&two[..1])], first..first + schedules as u64);
         // The schedules do what they are for.
-        assert!(
-            counts.transfers > 3_000 && counts.waited > 400 && counts.dropped > 400 && counts.checked > 1_000
-        );
-        assert!(counts.pending_at_drop > 500, "{}", counts.pending_at_drop);
+        let often = |count: usize| count > schedules / 4;
+        assert!(counts.transfers > 3 * schedules && often(counts.waited) && often(counts.dropped), "{name}");
+        assert!(counts.checked > schedules && often(counts.pending_at_drop), "{name}");
+        campaign::figure(&format!(
+            "{schedules} schedules of transfers on {name}, {} transfers dropped, {} operations held back at a drop, 0 early \
+             releases",
+            counts.dropped, counts.pending_at_drop
+        ))
+        .unwrap();
     }
 }
