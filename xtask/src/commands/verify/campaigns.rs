@@ -75,7 +75,7 @@ const STRICT: Variable = ("USM_STRICT_DEVICE", "1");
 const DROPS: Variable = ("USM_TEST_DROPS", "1000000");
 const SCHEDULES: Variable = ("USM_TEST_SCHEDULES", "100000");
 const FORKS: Variable = ("USM_TEST_FORKS", "1000");
-const LAYOUTS: Variable = ("USM_TEST_LAYOUTS", "10000000");
+const LAYOUTS: &[Variable] = &[("USM_TEST_LAYOUTS", "10000000"), ("USM_TEST_BOUND", "4")];
 
 /// Tests of each family of kernels, with few random cases: each kernel takes long under a checker.
 const ON_ARRAYS: [&str; 2] = ["usm-array", "it"];
@@ -94,7 +94,7 @@ pub(super) const CAMPAIGNS: [Campaign; 25] = [
         minutes: None,
         under: &[],
     },
-    rust(Part::Layouts, "layouts", ["usm-array", "bounds"], &[LAYOUTS]),
+    rust(Part::Layouts, "layouts", ["usm-array", "bounds"], LAYOUTS),
     rust(Part::Drops, "drops in Rust", DROPPED, &[DROPS]),
     rust(Part::Drops, "drops in Rust on strict devices", DROPPED, &[DROPS, STRICT]),
     wheel(Part::Drops, "drops in Python", "test_random_drops", &[("USM_TEST_DROPS", "100000")]),
