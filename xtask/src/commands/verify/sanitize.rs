@@ -13,9 +13,6 @@ use crate::report::{Steps, say};
 /// names of the others begin so: a child of a fork beside other threads can hang in the sanitizer's own locks.
 const NOT_THREADED: [&str; 2] = ["retention_is_kept_over_threads", "beside_"];
 
-/// Tests that ask for what AddressSanitizer keeps to itself: all addresses of a process, or the signal of a stray access.
-const NOT_IN_ADDRESS_SANITIZER: [&str; 0] = [];
-
 /// The runs of Miri: a crate, its unit tests, and the number of random cases per property. The classes of sizes and the pieces of a
 /// transfer are plain arithmetic over all sizes, which takes too long there.
 const INTERPRETED: [(&str, &[&str], &str); 2] = [
@@ -57,10 +54,12 @@ pub(super) fn threads(project: &Project, steps: &mut Steps) -> Result<()> {
 /// runtime leaks by itself.
 pub(super) fn memory(project: &Project, steps: &mut Steps) -> Result<()> {
     steps.step("AddressSanitizer and LeakSanitizer", || {
-        let stand_ins = "-p cuda-loopback -p sycl-loopback -p sycl-023-loopback";
-        let libraries = format!("{stand_ins} -p sycl-sys {DEVICE_LIBRARIES}");
-        let tests = runner(project, &format!("--target {} --lib --tests {libraries} --", host(project)?));
-        let tests = tests.args(NOT_IN_ADDRESS_SANITIZER.iter().flat_map(|name| ["--skip", name]));
+        let tests = format!("--target {} --lib --tests {DEVICE_LIBRARIES}", host(project)?);
+        let tests = runner(project, &tests);
+        // What stand-ins keep to themselves goes with the process.
+        let suppressions = project.target.join("lsan.txt");
+        project.shell.write_file(&suppressions, "leak:loopback\n")?;
+        let tests = tests.env("LSAN_OPTIONS", format!("suppressions={}", suppressions.display()));
         // Tests ask for more memory than there is, which is an error and no find.
         let tests = tests.env("ASAN_OPTIONS", "allocator_may_return_null=1");
         openly_for_long(by(project, "address", tests))
