@@ -112,6 +112,21 @@ def test_views_share_the_memory(made, numpy):
         assert view_address == a._pointer
 
 
+def test_views_of_read_only_arrays_are_read_only(made, numpy):
+    a, n = made([[0.25, 0.5], [0.75, 1.0]])
+    a.flags.writable = False
+    for function in (
+        *(numpy.diagonal, numpy.atleast_1d, numpy.atleast_3d, numpy.rot90, numpy.fliplr, numpy.ravel, numpy.transpose),
+        *(lambda a: numpy.split(a, 2)[1], lambda a: numpy.array_split(a, 2)[0], lambda a: numpy.vsplit(a, 2)[1]),
+    ):
+        found = function(a)
+        (begin, end), (first, last) = a._byte_bounds, found._byte_bounds
+        assert not found.flags.writable or last <= begin or end <= first
+        if found.flags.writable:
+            found[...] = 9
+        assert a.tolist() == n.tolist()
+
+
 def test_functions_without_a_counterpart_are_named(made, numpy):
     a, _ = made([1.0, 2])
     if usm.compute._choice.provider_for(usm_memory(a)).name == "numpy":

@@ -30,8 +30,13 @@ def _is_apart(out: usm_ndarray, operand: Any) -> bool:
         return True
     if operand._pointer == out._pointer and operand.shape == out.shape and operand.strides == out.strides:
         return True
-    (begin, end), (first, last) = out._byte_bounds, operand._byte_bounds
-    return end <= first or last <= begin
+    return not _meet(out, operand)
+
+
+def _meet(a: usm_ndarray, b: usm_ndarray) -> bool:
+    """Whether both have memory between their first and last bytes."""
+    (begin, end), (first, last) = a._byte_bounds, b._byte_bounds
+    return begin < last and first < end
 
 
 class LibraryProvider(Provider):
@@ -53,6 +58,15 @@ class LibraryProvider(Provider):
     def ours(self, value: Any, operands: tuple[Any, ...]) -> Any:
         """An array of ours over the memory of the library's; other objects as they are."""
         raise NotImplementedError
+
+    def ours_or_view(self, value: Any, operands: tuple[Any, ...]) -> Any:
+        """As `ours`, of a function that may give a view of an operand: one of a read-only operand is read-only."""
+        array = self.ours(value, operands)
+        if type(array) is usm_ndarray:
+            for operand in operands:
+                if type(operand) is usm_ndarray and not operand.flags.writable and _meet(array, operand):
+                    array.flags.writable = False
+        return array
 
     def find(self, part: str, name: str) -> Plain | None:
         """The library's function."""
@@ -87,6 +101,7 @@ class LibraryProvider(Provider):
 
     def _computed(self, theirs: Plain, has_out: bool) -> Computed:
         takes_out = has_out
+        ours = self.ours if has_out else self.ours_or_view
 
         def compute(operands: tuple[Any, ...], keywords: dict[str, Any] | None, out: Any) -> Any:
             nonlocal takes_out
@@ -111,7 +126,7 @@ class LibraryProvider(Provider):
                     except self.refusals:
                         pass  # a better text comes below, and any other error again
                 value = theirs(*views, **keywords) if keywords else theirs(*views)
-                value = results(value, lambda value: self.ours(value, operands))
+                value = results(value, lambda value: ours(value, operands))
             if out is None:
                 return value
             return assigned(out, value)
@@ -166,5 +181,5 @@ class LibraryProvider(Provider):
         out = keywords.pop("out", None)
         with self.order(arrays):
             value = self.prepared(theirs)(*view(arguments), **{name: view(value) for name, value in keywords.items()})
-            value = results(value, lambda value: self.ours(value, arrays))
+            value = results(value, lambda value: self.ours_or_view(value, arrays))
         return value if out is None else assigned(out, value)
