@@ -1,8 +1,8 @@
 """Runs packed campaigns: needs Python with pytest, and no compiler, checkout or network.
 
-`cargo xtask verify --pack PART…` leaves an archive with this program. Unpack it elsewhere, run `python3 run.py`, and bring
-the report back to `cargo xtask verify --take report.json`, which writes RELIABILITY.md. A part that fails is not in the
-report.
+`cargo xtask verify --pack PART…` leaves an archive with this program. Unpack it elsewhere, run `python3 run.py`, and
+bring the report back to `cargo xtask verify --take report.json`, which writes RELIABILITY.md. A part that fails is not
+in the report.
 """
 
 import argparse
