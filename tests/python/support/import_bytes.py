@@ -65,7 +65,7 @@ class Pickles(Path):
                     plain = [bytes(x) if isinstance(x, pickle.PickleBuffer) else x for x in arguments]
                     self.calls.append((function, tuple(plain)))
         for data, beside in self.pickles:
-            world.check(_Noted(io.BytesIO(data), buffers=beside).load())
+            self.check(_Noted(io.BytesIO(data), buffers=beside).load())
         # The module makes room for what the bytes say, and fills it. A driver of a GPU takes more addresses.
         more = (64 if queue.sycl_device.is_gpu else 4) * LIMIT_BYTES
         with open("/proc/self/statm") as figures:

@@ -59,6 +59,7 @@ def prepare(device: str) -> Callable[[random.Random], Counter[str]]:
 
     def execute(path: Path) -> str:
         mutator.product, mutator.target = 1, None
+        mutator.raised.clear()
         function, arguments = path.call()
         try:
             path.check(function(*arguments))
@@ -70,7 +71,8 @@ def prepare(device: str) -> Callable[[random.Random], Counter[str]]:
             if not is_planned and not (isinstance(error, MemoryError) and mutator.is_huge()):
                 raise AssertionError(f"{_shown(error)} by {function}{_shown(arguments)}") from error
             outcome = PLANNED if is_planned else OUT_OF_MEMORY
-        assert not ignored, f"{ignored} ignored by {function}{_shown(arguments)}"
+        is_lost = mutator.raised and outcome != PLANNED
+        assert not ignored and not is_lost, f"{ignored or mutator.raised} lost in {function}{_shown(arguments)}"
         return outcome
 
     def play_path(name: str, happened: Counter[str]) -> None:

@@ -94,6 +94,8 @@ class Mutator:
         self.choice = random.Random(0)
         #: What an action of an object changes while somebody reads it.
         self.target: Any = None
+        #: What nobody may catch, such as Ctrl-C.
+        self.raised: list[BaseException] = []
         #: The product of the numbers that were made, as far as it matters for the memory that is asked for.
         self.product = 1
         self.objects = [
@@ -275,7 +277,10 @@ def _nothing(_: Mutator) -> None:
 
 
 def _raise(mutator: Mutator) -> None:
-    raise mutator.one_of(PLANNED)("planned")
+    error = mutator.one_of(PLANNED)("planned")
+    if not isinstance(error, Exception):
+        mutator.raised.append(error)
+    raise error
 
 
 def _collect(mutator: Mutator) -> None:
