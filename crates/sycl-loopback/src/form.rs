@@ -60,7 +60,8 @@ fn forget(bytes: &mut [u8], functions: &[&str]) -> io::Result<()> {
             continue;
         }
         if let Some(found) = names.iter().position(|name| bytes[at..].starts_with(name)) {
-            bytes[at] = b'_';
+            // The letter before the last one keeps the order of the names, by which Windows searches for one.
+            bytes[at + functions[found].len() - 1] -= 1;
             missing.remove(functions[found]);
         }
     }

@@ -1,7 +1,7 @@
 //! Device memory of a SYCL GPU in several processes, over the loopback library in the form of dpctl 0.23. Needs no SYCL.
 //!
 //! The program starts itself as the other processes, which obey lines of text.
-#![cfg(feature = "sycl")]
+#![cfg(all(feature = "sycl", not(windows)))]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use test_stacks as _;

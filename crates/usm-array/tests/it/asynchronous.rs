@@ -2,9 +2,9 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use crate::common;
-use std::ffi::{CString, c_char, c_int, c_void};
 use std::sync::Arc;
 
+use libloading::Library;
 use usm_array::dlpack::{Consumer, CudaStream, DlpackExport};
 use usm_array::usm_core::backend::host::HostBackend;
 use usm_array::usm_core::testing::{DelayedBackend, Fault, FaultyBackend, Method, Random};
@@ -367,25 +367,14 @@ fn random_work(context: &Context, seed: u64, steps: usize) {
     }
 }
 
-unsafe extern "C" {
-    fn dlopen(path: *const c_char, flags: c_int) -> *mut c_void;
-    fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
-}
-
 /// The operations that the stand-in of the CUDA driver found without an order that they need; 0 without the stand-in.
 fn faults_of_driver() -> usize {
-    let path = std::env::var("USM_CUDA_DRIVER").ok().and_then(|path| CString::new(path).ok());
-    let Some(path) = path else { return 0 };
-    // SAFETY: a string with an end; this process has loaded the library already.
-    let library = unsafe { dlopen(path.as_ptr(), 1) };
-    // SAFETY: a library or null, and a string with an end.
-    let function = unsafe { dlsym(library, c"cuda_loopback_faults".as_ptr()) };
-    if function.is_null() {
-        return 0;
-    }
-    // SAFETY: the function of that name.
-    let faults = unsafe { std::mem::transmute::<*mut c_void, extern "C" fn() -> usize>(function) };
-    faults()
+    let Some(path) = std::env::var_os("USM_CUDA_DRIVER") else { return 0 };
+    // SAFETY: this process has loaded the library already.
+    let library = unsafe { Library::new(path) }.unwrap();
+    // SAFETY: the function of that name is one of the stand-in.
+    let faults = unsafe { library.get::<extern "C" fn() -> usize>("cuda_loopback_faults") };
+    faults.map_or(0, |faults| faults())
 }
 
 #[test]

@@ -48,6 +48,7 @@ mod retired;
 mod runtime;
 mod simulated;
 mod surface;
+#[cfg(not(windows))]
 mod sycl_processes;
 mod texts;
 mod usm;

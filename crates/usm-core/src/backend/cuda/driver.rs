@@ -274,10 +274,12 @@ pub enum LoadError {
 }
 
 impl LoadError {
-    fn not_found(error: &libloading::Error) -> Self {
-        // The loader's text is the source.
+    fn not_found(path: &OsStr, error: &libloading::Error) -> Self {
+        // The loader's text is the source. Only the one of Linux names the file.
         let source = std::error::Error::source(error);
-        Self::NotFound(source.map_or_else(|| error.to_string(), ToString::to_string))
+        let text = source.map_or_else(|| error.to_string(), ToString::to_string);
+        let path = path.to_string_lossy();
+        Self::NotFound(if text.contains(&*path) { text } else { format!("{path}: {text}") })
     }
 
     fn without(symbol: &str) -> Self {
@@ -308,10 +310,10 @@ macro_rules! functions {
             ///
             /// # Errors
             /// Both of [`LoadError`].
-            pub(super) unsafe fn load(library: &OsStr) -> Result<Self, LoadError> {
+            pub(super) unsafe fn load(path: &OsStr) -> Result<Self, LoadError> {
                 // SAFETY: the initialisers of the driver's library, which the machine's owner installed (promise 1).
-                let library = unsafe { Library::new(library) };
-                let library = library.map_err(|error| LoadError::not_found(&error))?;
+                let library = unsafe { Library::new(path) };
+                let library = library.map_err(|error| LoadError::not_found(path, &error))?;
                 Ok(Self {
                     $($name: {
                         let symbol: &[u8] = concat!(stringify!($name), "\0").as_bytes();
