@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use anyhow::{Result, ensure};
+use xshell::Cmd;
 
+use crate::commands::test::rust::runner;
 use crate::project::{Project, openly, openly_for_long, quietly};
 use crate::report::Steps;
 
@@ -12,13 +14,21 @@ const TARGET: &str = "x86_64-pc-windows-gnu";
 /// The crates that work there.
 const CRATES: &str = "-p sycl-sys -p usm-core -p usm-memory -p usm-array --features usm-core/testing";
 
-/// A library that the standard library needs, and that older versions of Wine do not have.
+/// A library that the standard library needs, and that older versions of Wine do not have. It goes to the libraries of the system: some
+/// tests have children without variables such as PATH.
 const LIBRARY: &str = "tests/wine/bcryptprimitives.rs";
-const LIBRARY_NAME: &str = "bcryptprimitives.dll";
+const LIBRARY_AT: &str = "drive_c/windows/system32/bcryptprimitives.dll";
+
+/// Where Windows keeps the program that it starts for faults.
+const DEBUGGER: &str = r"HKLM\Software\Microsoft\Windows NT\CurrentVersion\AeDebug";
 
 /// A program that the part needs, and the command that installs it.
-const PROGRAMS: [(&str, &str); 2] =
-    [("x86_64-w64-mingw32-gcc", "apt install gcc-mingw-w64-x86-64"), ("wine", "apt install wine wine64")];
+const PROGRAMS: [(&str, &str); 3] = [
+    ("x86_64-w64-mingw32-gcc", "apt install gcc-mingw-w64-x86-64"),
+    ("wine", "apt install wine wine64"),
+    // A process per test: copies of the stand-ins take numbers of thread-local storage, of which a process has about a thousand.
+    ("cargo-nextest", "https://nexte.st"),
+];
 
 pub(super) fn run(project: &Project, steps: &mut Steps) -> Result<()> {
     steps.step("the programs that the part needs", || {
@@ -31,21 +41,29 @@ pub(super) fn run(project: &Project, steps: &mut Steps) -> Result<()> {
             format!("clippy --quiet --locked --target {TARGET} {CRATES} --all-targets -- -D warnings");
         openly(project.cargo(&options))
     })?;
-    steps.step("tests under Wine", || {
-        let libraries = project.target.join("wine-libraries");
-        std::fs::create_dir_all(&libraries)?;
-        let library =
-            project.command("rustc").args(["--edition=2024", "--crate-type=cdylib", "-Cpanic=abort"]);
-        quietly(library.args(["--target", TARGET, LIBRARY]).arg("-o").arg(libraries.join(LIBRARY_NAME)))?;
-        let tests = project.cargo(&format!("test --locked --target {TARGET} {CRATES} --lib --tests"));
-        // The prefix is a folder of ours. Wine reports about itself what concerns no test.
-        let tests = tests.env("WINEPREFIX", project.target.join("wine")).env("WINEDEBUG", "-all");
+    let prefix = project.target.join("wine");
+    steps.step("Wine's folder", || {
+        quietly(in_wine(project.command("wine").args(["wineboot", "--init"]), &prefix))?;
         // Some tests have children that die of faults, which no debugger is to catch.
-        let tests = tests.env("WINEDLLOVERRIDES", "winedbg.exe=d");
-        // Drive Z is the root of the file system. Libraries of the system come first.
-        let tests = tests.env("WINEPATH", format!("Z:{}", libraries.display()).replace('/', "\\"));
-        openly_for_long(tests.env("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER", "wine"))
+        let debugger = ["reg", "add", DEBUGGER, "/v", "Debugger", "/d", "none", "/f"];
+        quietly(in_wine(project.command("wine").args(debugger), &prefix))?;
+        let library = prefix.join(LIBRARY_AT);
+        if library.exists() {
+            return Ok(());
+        }
+        let make = project.command("rustc").args(["--edition=2024", "--crate-type=cdylib", "-Cpanic=abort"]);
+        quietly(make.args(["--target", TARGET, LIBRARY]).arg("-o").arg(library)).map(drop)
+    })?;
+    steps.step("tests under Wine", || {
+        let tests = runner(project, &format!("--target {TARGET} {CRATES}"));
+        openly_for_long(in_wine(tests, &prefix).env("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER", "wine"))
     })
+}
+
+/// A command for programs that run under Wine, in a folder of ours.
+fn in_wine<'p>(command: Cmd<'p>, prefix: &Path) -> Cmd<'p> {
+    // Wine reports about itself what concerns no test.
+    command.env("WINEPREFIX", prefix).env("WINEDEBUG", "-all")
 }
 
 /// What is missing on this machine, each with the command that installs it.
