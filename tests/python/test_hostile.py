@@ -98,10 +98,15 @@ def test_objects_in_messages_whose_text_fails(capfd):
         def __str__(self):
             raise KeyboardInterrupt
 
+    def interrupt():
+        raise KeyboardInterrupt
+
     with pytest.raises(ValueError, match=r"^property: found Failing, allowed are"):
         usm.SyclQueue("host:cpu:0", property=Failing())
     with pytest.raises(KeyboardInterrupt):
         usm.SyclQueue("host:cpu:0", property=Interrupted("x"))
+    with pytest.raises(KeyboardInterrupt):
+        usm.SyclQueue("host:cpu:0", property=Index(interrupt))
     assert capfd.readouterr().err == ""
 
 

@@ -6,7 +6,7 @@ mod stream;
 
 pub(crate) use stream::from_cuda_stream;
 
-use pyo3::exceptions::{PyAttributeError, PyTypeError};
+use pyo3::exceptions::{PyAttributeError, PyException, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyCapsule, PyString};
 use usm_array::usm_core::QueueProperties;
@@ -27,7 +27,11 @@ fn properties(property: Option<&Bound<'_, PyAny>>) -> PyResult<QueueProperties> 
     for one in asked {
         let word = one.cast::<PyString>().map(|word| word.to_string_lossy().into_owned());
         // The bits of dpctl, for programs that write 0 for no property.
-        let bits = match (word.as_deref(), one.extract::<u8>()) {
+        let number = match one.extract::<u8>() {
+            Err(error) if !error.is_instance_of::<PyException>(one.py()) => return Err(error),
+            number => number,
+        };
+        let bits = match (word.as_deref(), number) {
             (Ok("default"), _) | (Err(_), Ok(0)) => 0,
             (Ok("enable_profiling"), _) | (Err(_), Ok(1)) => 1,
             (Ok("in_order"), _) | (Err(_), Ok(2)) => 2,
