@@ -1,12 +1,12 @@
 """After fork: the host backend works in the child, the SYCL runtime raises at once, and the parent goes on."""
 
-import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from support import children, requirements
+from support import children, figures, requirements, rounds
 
 FORK = """
 def child(work):
@@ -193,8 +193,11 @@ def test_multiprocessing_with_fork():
     )
 
 
-# How many children are forked beside each activity: `cargo xtask verify` forks 1,000.
-FORKS = int(os.environ.get("USM_TEST_FORKS", "10"))
+#: How many children are forked beside each activity, in all processes of a test: `cargo xtask verify` forks more.
+FORKS = rounds.number_of("USM_TEST_FORKS", 10)
+PROCESSES = min(rounds.processors(), max(1, FORKS // 5))
+#: Every way in which a process ends.
+ENDS = ("_exit", "exit", "return", "raise")
 
 BESIDE = (
     FORK
@@ -217,48 +220,80 @@ def busy(work):
             pass  # another thread is at it
 
 
-def fork_beside(works, forks, ends=("_exit", "exit")):
+def works_of_child():
+    host_works()
+    assert um.snapshot() is not None
+    um.memory_stats()
+    producer = Producer(array(10))
+    assert ut.asarray(producer).tolist() == [0.0] * 10
+    del producer
+    gc.collect()
+
+
+def end_of(pid, what):
+    # Looks and not seconds: a machine that stops everything for a while stops this, too. As many take a second.
+    for look in range(300):
+        ended = os.waitpid(pid, os.WNOHANG)
+        if ended != (0, 0):
+            return ended[1]
+        time.sleep(0.0005 if look < 100 else 0.005)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    raise SystemExit(f"{what} hung")
+
+
+def fork_beside(works, forks, ends=("_exit", "exit"), works_of_child=works_of_child):
+    # The seconds of the slowest child; None in a child that returns.
+    slowest = 0.0
     threads = [threading.Thread(target=busy, args=(work,), daemon=True) for work in works]
     for thread in threads:
         thread.start()
     try:
         for number in range(forks):
             end = ends[number % len(ends)]
+            started = time.monotonic()
             pid = os.fork()
             if pid == 0:
                 faulthandler.dump_traceback_later(40, exit=True)
                 try:
-                    host_works()
-                    assert um.snapshot() is not None
-                    um.memory_stats()
-                    producer = Producer(array(10))
-                    assert ut.asarray(producer).tolist() == [0.0] * 10
-                    del producer
-                    gc.collect()
+                    works_of_child()
                 except BaseException:
                     import traceback
                     traceback.print_exc()
-                    os._exit(1)
+                    os._exit(9)
                 if end == "_exit":
                     os._exit(0)
                 # Through the end of the interpreter, on the thread that has forked.
-                sys.exit(0)
-            looks = 0
-            while (ended := os.waitpid(pid, os.WNOHANG)) == (0, 0):
-                # Looks and not seconds: a machine that stops everything for a while stops this, too.
-                looks += 1
-                if looks == 10_000:
-                    os.kill(pid, signal.SIGKILL)
-                    os.waitpid(pid, 0)
-                    raise SystemExit(f"child {number} of {forks}, which ends with {end}, hung")
-                time.sleep(0.0005 if looks < 100 else 0.005)
-            assert ended == (pid, 0), f"child {number} of {forks}, which ends with {end}: status {ended[1]}"
+                if end == "exit":
+                    sys.exit(0)
+                if end == "return":
+                    return None
+                os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+                raise RuntimeError("as planned")
+            what = f"child {number} of {forks}, which ends with {end},"
+            status = end_of(pid, what)
+            assert os.waitstatus_to_exitcode(status) == (end == "raise"), f"{what} has status {status}"
+            slowest = max(slowest, time.monotonic() - started)
     finally:
         stop.set()
         for thread in threads:
             thread.join()
+    return slowest
 """
 )
+
+
+def fork_in_processes(run, code, what):
+    """Runs a program in some processes, whose `FORKS` together are those of a test. It prints its slowest child."""
+    forks = [FORKS // PROCESSES + (n < FORKS % PROCESSES) for n in range(PROCESSES)]
+    with ThreadPoolExecutor(PROCESSES) as pool:
+        slowest = max(map(float, pool.map(lambda n: run(f"FORKS = {n}\n{code}"), forks)))
+    figures.add(f"{FORKS:,} forks beside {what}, 0 hung, the slowest child took {slowest:.2f} s")
+
+
+def run_on(backend):
+    return lambda code: children.run(backend, code, seconds=max(100, 2 * FORKS))
+
 
 ACTIVITIES = {
     "allocations": """
@@ -326,12 +361,37 @@ def work():
 }
 
 
+FORK_ALL = """
+slowest = fork_beside([work] * 3, FORKS, {ends}, {child})
+if slowest is not None:
+    print(slowest)
+"""
+
+
 @pytest.mark.lengthy
 @pytest.mark.parametrize("activity", ACTIVITIES)
 def test_children_forked_beside_threads_at_work(activity):
-    children.run(
-        "host", BESIDE + ACTIVITIES[activity] + f"fork_beside([work] * 3, {FORKS})", seconds=max(100, 2 * FORKS)
-    )
+    code = BESIDE + ACTIVITIES[activity] + FORK_ALL.format(ends=ENDS, child="works_of_child")
+    fork_in_processes(run_on("host"), code, f"{activity} on the host backend")
+
+
+@pytest.mark.lengthy
+@pytest.mark.parametrize("activity", ["submits", "copies", "attributes"])
+def test_children_forked_beside_threads_at_work_on_a_device(activity, sycl_queue):
+    """The child must not use the device, and ends without the end of the interpreter."""
+    child = """
+def told_of_the_fork():
+    host_works()
+    for attempt in (lambda: array(10), QUEUE.wait):
+        try:
+            attempt()
+        except usm.UsmError as error:
+            assert "forked" in str(error), error
+        else:
+            raise AssertionError("a child uses the device")
+"""
+    code = BESIDE + ACTIVITIES[activity] + child + FORK_ALL.format(ends=("_exit",), child="told_of_the_fork")
+    fork_in_processes(run_on("sycl"), code, f"{activity} on {sycl_queue.sycl_device.filter_string}")
 
 
 def test_a_child_forked_while_another_thread_waits_can_exit():
@@ -497,7 +557,9 @@ def wait(pid, what):
     os.waitpid(pid, 0)
     raise SystemExit(what + " hung")
 
-for round in range({forks}):
+slowest = 0.0
+for round in range(FORKS):
+    started = time.monotonic()
     outer = os.fork()
     if outer == 0:
         code = 1
@@ -510,23 +572,30 @@ for round in range({forks}):
                 faulthandler.dump_traceback_later(40, exit=True)
                 first()
                 os._exit(0)
-            wait(inner, f"the child of round {{round}}")
+            wait(inner, f"the child of round {round}")
             thread.join()
             code = 0
         finally:
             os._exit(code)
-    wait(outer, f"round {{round}}")
+    wait(outer, f"round {round}")
+    slowest = max(slowest, time.monotonic() - started)
+print(slowest)
 """
 
 
-@pytest.mark.lengthy
-def test_children_forked_beside_first_uses():
+def run_without_prelude(code):
     done = subprocess.run(
         # From 3.12 on Python warns of each fork beside threads, which is what this is about.
-        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FIRST.format(forks=FORKS)],
+        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", code],
         capture_output=True,
         text=True,
         timeout=max(100, 2 * FORKS),
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    return done.stdout
+
+
+@pytest.mark.lengthy
+def test_children_forked_beside_first_uses():
+    fork_in_processes(run_without_prelude, FIRST, "first uses")
