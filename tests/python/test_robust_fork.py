@@ -203,6 +203,9 @@ BESIDE = (
     FORK
     + """
 stop = threading.Event()
+# The thread of the forks gets its turns sooner, and collections of the children are short.
+sys.setswitchinterval(0.0005)
+gc.freeze()
 
 
 class Producer:
