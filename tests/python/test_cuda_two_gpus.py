@@ -10,7 +10,7 @@ import usm
 import usm.memory as um
 import usm.tensor as ut
 
-from support import requirements, storm
+from support import requirements, rounds, storm
 from support.cuda import Driver
 
 DTYPES = ["u1", "i2", "f4", "f8", "c16"]
@@ -201,7 +201,7 @@ def used_bytes(devices):
 def test_a_storm_of_two_processes_leaves_nothing(gpus):
     """``USM_TEST_STORM=20000`` makes it long, which needs ``-o faulthandler_timeout=0``, and the GPUs for itself."""
     before = used_bytes(gpus)
-    storm.check(storm.SEED, storm.arrays_of_run(150), 2, [device.filter_string for device in gpus])
+    storm.check(rounds.SEED, storm.arrays_of_run(150), 2, [device.filter_string for device in gpus])
     if "USM_TEST_STORM" in os.environ:
         after = used_bytes(gpus)
         print(f"bytes in use before and after: {before}, {after}")

@@ -10,12 +10,12 @@ import pytest
 import usm.ipc
 import usm.tensor as ut
 
-from support import process, requirements, storm
+from support import process, requirements, rounds, storm
 
-#: Arrays of a storm of eight processes. ``cargo xtask verify processes`` sets it to 80,000.
+#: Arrays of a storm of eight processes: ``USM_TEST_STORM``. ``USM_TEST_STORM_MINUTES`` lets it go on for longer.
 ARRAYS = storm.arrays_of_run(300)
 #: Missing rights are a failure where the tests of storms are long.
-REQUIRE_RIGHTS = "USM_TEST_STORM" in os.environ
+REQUIRE_RIGHTS = storm.ARE_LONG
 #: Pages that may be left on the machine, which other programs use, too: a long storm has twenty times as many.
 MOST_SHARED_KIB = 1 << 20
 
@@ -34,7 +34,7 @@ def test_a_storm_of_processes_leaves_nothing(device):
     before, name = shared_kib(), requirements.device_of(device).filter_string
     # Each process looks for its devices.
     environment = {"USM_SYCL_ROOT": "/nowhere", "USM_CUDA": "0"} if device == "host" else {}
-    storm.check(storm.SEED, arrays, 8, [name], **environment)
+    storm.check(rounds.SEED, arrays, 8, [name], **environment)
     assert shared_kib() < before + MOST_SHARED_KIB
 
 
