@@ -6,7 +6,6 @@
 
 use std::io;
 use std::mem;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -15,6 +14,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::fork::{self, PerProcess};
+use crate::unwind::contained;
 use crate::{Event, Result};
 
 /// The first pause between two looks.
@@ -212,7 +212,7 @@ impl Watch {
             drop(state);
             for entry in over {
                 // A waker is code of the executor. Its panic must not end the thread that others rely on.
-                drop(catch_unwind(AssertUnwindSafe(|| entry.waker.wake())));
+                _ = contained("waker", || entry.waker.wake());
             }
             state = self.lock();
         }

@@ -86,6 +86,8 @@ mod runtime;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod unclaimed;
+#[doc(hidden)]
+pub mod unwind;
 
 pub use allocation::Allocation;
 pub use backend::host::HostDevice;

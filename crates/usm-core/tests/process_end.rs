@@ -12,6 +12,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use usm_core::testing::callbacks::panic_in;
 use usm_core::{Error, Queue, QueueProperties, UsmKind};
 
 const ROLE: &str = "USM_TEST_PROCESS_END";
@@ -67,6 +68,19 @@ fn end_with_work() -> Option<()> {
     process::exit(EXIT_STATUS);
 }
 
+/// Ends the process with a panic in its handler.
+fn end_with_a_panic() -> Option<()> {
+    let queue = common::sycl_queue()?;
+    queue.wait().unwrap();
+    panic_in("end of the process");
+    process::exit(EXIT_STATUS);
+}
+
+#[test]
+fn a_panic_at_the_end_of_a_process_ends_there() {
+    ends("a_panic_at_the_end_of_a_process_ends_there", end_with_a_panic);
+}
+
 #[test]
 fn threads_inside_the_runtime_do_not_crash_a_process_that_ends() {
     ends("threads_inside_the_runtime_do_not_crash_a_process_that_ends", end_with_threads);
@@ -96,7 +110,12 @@ fn ends(name: &str, end: fn() -> Option<()>) {
             .unwrap();
         let text = String::from_utf8_lossy(&child.stderr);
         assert_eq!(child.status.code(), Some(EXIT_STATUS), "{}: {text}", child.status);
-        assert!(!text.contains("panicked"), "{text}");
+        let is_asked_for = text.contains("asked for by a test");
+        assert_eq!(
+            (text.matches("panicked").count(), is_asked_for),
+            (usize::from(is_asked_for), name.contains("panic")),
+            "{text}"
+        );
         assert!(
             start.elapsed() < Duration::from_secs(30),
             "it waits for calls that end, not for its patience"

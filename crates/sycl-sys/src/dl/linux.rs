@@ -2,6 +2,7 @@
 
 use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use libloading::os::unix::Library as UnixLibrary;
@@ -58,12 +59,16 @@ pub(crate) fn loaded_files() -> Vec<PathBuf> {
 ///
 /// Invariant CO1: `data` points to the vector of `loaded_files`, which waits until the iteration ends.
 unsafe extern "C" fn collect(info: *mut libc::dl_phdr_info, _bytes: usize, data: *mut c_void) -> c_int {
-    // SAFETY: CO1.
-    let files = unsafe { &mut *data.cast::<Vec<PathBuf>>() };
-    // SAFETY: LD1.
-    let name = unsafe { (*info).dlpi_name };
-    // SAFETY: LD1.
-    files.extend(unsafe { path_of(name) });
+    let note = || {
+        // SAFETY: CO1.
+        let files = unsafe { &mut *data.cast::<Vec<PathBuf>>() };
+        // SAFETY: LD1.
+        let name = unsafe { (*info).dlpi_name };
+        // SAFETY: LD1.
+        files.extend(unsafe { path_of(name) });
+    };
+    // Nothing unwinds into the loader.
+    _ = catch_unwind(AssertUnwindSafe(note));
     0
 }
 

@@ -1,10 +1,9 @@
 //! An array as a tensor
 
 use std::ffi::c_void;
-use std::mem;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{self, NonNull};
 
+use usm_memory::usm_core::unwind::contained;
 use usm_memory::usm_core::{Queue, Runtime, UsmKind};
 
 use super::consumer::{Consumer, CudaStream};
@@ -295,7 +294,5 @@ unsafe extern "C" fn delete<T>(managed: *mut T) {
         }
         drop(exported);
     };
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(end)) {
-        mem::forget(payload);
-    }
+    _ = contained("deleter", end);
 }

@@ -5,6 +5,7 @@
 use crate::common;
 use crate::external;
 
+use std::sync::Arc;
 use std::thread;
 
 use common::{KINDS, layouts, places, queues};
@@ -18,7 +19,10 @@ use usm_array::dlpack::{device_with_number, number_of_device};
 use usm_array::usm_core::{
     BackendId, Context, DeviceType, HostDevice, Queue, QueueProperties, Runtime, RuntimeOptions, UsmKind,
 };
+use usm_array::usm_memory::UsmBuffer;
 use usm_array::{CopyMode, Dtype, Error, Layout, Order, SliceItem, UsmArray};
+use usm_core::testing::callbacks::{is_armed, panic_in};
+use usm_core::testing::host_queue;
 
 const CPU: DLDevice = DLDevice { device_type: DLDeviceType::CPU, device_id: 0 };
 
@@ -252,6 +256,36 @@ fn the_deleter_runs_once_when_the_last_buffer_is_gone() {
         assert_eq!(deleted.count(), 0);
         drop(again);
         assert_eq!(deleted.count(), 1);
+    }
+}
+
+/// The owner of memory may panic when it goes; the deleter itself panics only by a defect.
+#[test]
+fn a_panic_in_the_deleter_ends_there() {
+    struct Owner(UsmArray);
+
+    impl Drop for Owner {
+        fn drop(&mut self) {
+            panic!("the owner of {:?}", self.0.shape());
+        }
+    }
+
+    let queue = host_queue();
+    let array = UsmArray::zeros(&queue, UsmKind::Shared, &[4], Dtype::F32).unwrap();
+    let (address, owner) = (array.address(), Arc::new(Owner(array.clone())));
+    // SAFETY: the owner's memory, which nobody else uses.
+    let buffer = unsafe { UsmBuffer::borrow(&queue, address, 16, true, owner) }.unwrap();
+    let layout = Layout::contiguous(&[4], Order::C).unwrap();
+    let borrowed = UsmArray::from_parts(buffer, Dtype::F32, layout, 0).unwrap();
+    let tensor = borrowed.to_dlpack(&DlpackExport::default()).unwrap();
+    drop(borrowed);
+    drop(tensor);
+    for form in [DlpackExport::default(), legacy_form()] {
+        let tensor = array.to_dlpack(&form).unwrap();
+        panic_in("deleter");
+        drop(tensor);
+        assert!(!is_armed());
+        drop(array.to_dlpack(&form).unwrap());
     }
 }
 

@@ -16,6 +16,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::fork::ForkOnce;
+use crate::unwind::contained;
 use crate::{Error, Result, fork, os};
 
 /// The longest wait for calls inside at the end of the process. A kernel can run for ever.
@@ -167,6 +168,10 @@ pub(crate) fn finish_with(finish: fn(Duration)) {
 
 /// Lets no more calls in, and waits for the calls inside and for work under way.
 extern "C" fn close() {
+    _ = contained("end of the process", close_contained);
+}
+
+fn close_contained() {
     // In a forked child the number counts threads of the parent.
     let is_forked = fork::generation() != GENERATION.load(Ordering::Relaxed);
     if is_forked || ENDING.load(Ordering::SeqCst) {

@@ -16,6 +16,7 @@ mod host;
 #[path = "../spirv/mod.rs"]
 mod spirv;
 
+mod callbacks;
 mod completion;
 mod cuda;
 #[cfg(feature = "testing")]

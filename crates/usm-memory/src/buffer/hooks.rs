@@ -1,7 +1,8 @@
 //! Work of users for when the memory of a block goes back to where it came from.
 
 use std::mem;
-use std::panic::{self, AssertUnwindSafe};
+
+use usm_core::unwind::contained;
 
 /// Work of users.
 pub(super) type Hook = Box<dyn FnOnce() + Send>;
@@ -29,8 +30,5 @@ impl Drop for ReleaseHooks {
 /// Runs what users have given for the end of memory. A panic ends here, after the process's panic hook has told of it: what comes
 /// next, such as waiting for work on the memory, must not be left out.
 pub(super) fn contain(call: impl FnOnce()) {
-    if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(call)) {
-        // Dropping it may panic, too.
-        mem::forget(payload);
-    }
+    _ = contained("hook", call);
 }

@@ -7,6 +7,7 @@ use std::slice;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use usm_core::Error as CoreError;
+use usm_core::unwind::contained;
 
 use super::process::{BORROWS, borrows, theirs, use_theirs};
 use super::stripes::Stripes;
@@ -220,47 +221,53 @@ unsafe extern "C" fn enter(
     ids: *mut u64,
     ticket: *mut u64,
 ) -> u32 {
-    // SAFETY: N1: as many ranges as are said.
-    let wanted: Vec<_> = unsafe { list(first, count) }.iter().map(Wanted::from).collect();
-    // SAFETY: N1: a place with a ticket.
-    let mut number = ticket_of(unsafe { ticket.read() });
-    let mut entered = vec![0; count];
-    let result = borrows().try_acquire(caller_of(caller), &wanted, &mut entered, &mut number);
-    // SAFETY: N1: the place of the ticket.
-    unsafe { ticket.write(number.unwrap_or(NO_TICKET)) };
-    match result {
-        Ok(()) => {
-            for (place, id) in entered.iter().enumerate() {
-                // SAFETY: N1: places for as many numbers.
-                unsafe { ids.wrapping_add(place).write(*id) };
+    let answer = contained("enter", || {
+        // SAFETY: N1: as many ranges as are said.
+        let wanted: Vec<_> = unsafe { list(first, count) }.iter().map(Wanted::from).collect();
+        // SAFETY: N1: a place with a ticket.
+        let mut number = ticket_of(unsafe { ticket.read() });
+        let mut entered = vec![0; count];
+        let result = borrows().try_acquire(caller_of(caller), &wanted, &mut entered, &mut number);
+        // SAFETY: N1: the place of the ticket.
+        unsafe { ticket.write(number.unwrap_or(NO_TICKET)) };
+        match result {
+            Ok(()) => {
+                for (place, id) in entered.iter().enumerate() {
+                    // SAFETY: N1: places for as many numbers.
+                    unsafe { ids.wrapping_add(place).write(*id) };
+                }
+                ENTERED
             }
-            ENTERED
+            Err(conflict) => {
+                let number = wanted.iter().position(|one| one.range == conflict.range).unwrap_or(0);
+                let is_written = if conflict.is_written { IS_WRITTEN } else { 0 };
+                let may_wait = if conflict.may_wait { MAY_WAIT } else { 0 };
+                IN_THE_WAY | is_written | may_wait | (number as u32) << NUMBER_SHIFT
+            }
         }
-        Err(conflict) => {
-            let number = wanted.iter().position(|one| one.range == conflict.range).unwrap_or(0);
-            let is_written = if conflict.is_written { IS_WRITTEN } else { 0 };
-            let may_wait = if conflict.may_wait { MAY_WAIT } else { 0 };
-            IN_THE_WAY | is_written | may_wait | (number as u32) << NUMBER_SHIFT
-        }
-    }
+    });
+    answer.unwrap_or(IN_THE_WAY)
 }
 
 extern "C" fn wait(ticket: u64, micros: u64) -> u32 {
-    borrows().wait_once(ticket, Duration::from_micros(micros)).into()
+    let is_over = contained("wait", || borrows().wait_once(ticket, Duration::from_micros(micros)));
+    is_over.unwrap_or(true).into()
 }
 
 extern "C" fn give_up(ticket: u64) {
-    borrows().give_up(ticket);
+    _ = contained("give_up", || borrows().give_up(ticket));
 }
 
 unsafe extern "C" fn leave(first: *const u64, count: usize) {
     // SAFETY: N1: as many numbers as are said.
-    BORROWS.release(unsafe { list(first, count) });
+    _ = contained("leave", || BORROWS.release(unsafe { list(first, count) }));
 }
 
 #[cfg(test)]
 mod tests {
     use std::ops::Range;
+
+    use usm_core::testing::callbacks::{is_armed, panic_in};
 
     use super::*;
 
@@ -333,6 +340,27 @@ mod tests {
         assert!(table.wait(ticket.unwrap_or_default(), Duration::ZERO));
         table.give_up(ticket.unwrap_or_default());
         assert!(BORROWS.lock().has_nobody_waiting());
+    }
+
+    #[test]
+    fn a_panic_in_a_function_of_the_table_ends_there() {
+        let table = BorrowFunctions::of_this_copy();
+        let range = START + 400..START + 404;
+        panic_in("enter");
+        let refused = enter(table, range.clone(), true).unwrap_err();
+        assert_eq!(refused, Conflict { range: range.clone(), is_written: false, may_wait: false });
+        let id = enter(table, range.clone(), true).unwrap();
+        panic_in("wait");
+        assert!(table.wait(1 << 40, Duration::ZERO), "the caller tries again");
+        panic_in("give_up");
+        table.give_up(1 << 40);
+        panic_in("leave");
+        table.leave(&[id]);
+        assert!(!is_armed());
+        assert!(enter(table, range.clone(), true).is_err(), "it has not left");
+        table.leave(&[id]);
+        let id = enter(table, range, true).unwrap();
+        table.leave(&[id]);
     }
 
     #[test]

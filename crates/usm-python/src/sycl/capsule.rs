@@ -7,6 +7,7 @@ use std::ptr::NonNull;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
+use usm_array::usm_core::unwind::contained;
 use usm_array::usm_core::{Context, ExternalHandle, Queue, Runtime};
 
 use crate::errors::OrValueError;
@@ -77,12 +78,14 @@ fn owning<'py, T: Send>(
 }
 
 unsafe extern "C" fn drop_owner<T>(capsule: *mut ffi::PyObject) {
-    // SAFETY: PY2: the capsule that Python destroys.
-    let context = unsafe { ffi::PyCapsule_GetContext(capsule) };
-    if !context.is_null() {
-        // SAFETY: OW1; taken out once.
-        drop(unsafe { Box::from_raw(context.cast::<T>()) });
-    }
+    _ = contained("destructor of a capsule", || {
+        // SAFETY: PY2: the capsule that Python destroys.
+        let context = unsafe { ffi::PyCapsule_GetContext(capsule) };
+        if !context.is_null() {
+            // SAFETY: OW1; taken out once.
+            drop(unsafe { Box::from_raw(context.cast::<T>()) });
+        }
+    });
 }
 
 /// The queue of the host backend that an object of another copy of this library stands for; `None` for other objects.

@@ -19,6 +19,7 @@ use super::driver::{
     Code, Driver, GRAPH_USER_OBJECT_MOVE, Graph, Stream, USER_OBJECT_NO_DESTRUCTOR_SYNC, UserObject,
 };
 use crate::fork::ForkMutex;
+use crate::unwind::contained;
 use crate::{Error, Result};
 
 /// The text of the error for what cannot be recorded.
@@ -68,10 +69,12 @@ pub(crate) fn let_go() {
 /// # Safety
 /// 1. `value` is from [`Capture::keep`], and comes once.
 unsafe extern "C" fn release(value: *mut c_void) {
-    // SAFETY: `keep` made the box (promise 1).
-    let kept = unsafe { Box::from_raw(value.cast::<Kept>()) };
-    RELEASED.lock().push(*kept);
-    HAS_RELEASED.store(true, Ordering::Release);
+    _ = contained("destructor of a graph", || {
+        // SAFETY: `keep` made the box (promise 1).
+        let kept = unsafe { Box::from_raw(value.cast::<Kept>()) };
+        RELEASED.lock().push(*kept);
+        HAS_RELEASED.store(true, Ordering::Release);
+    });
 }
 
 impl Capture {
@@ -145,4 +148,29 @@ impl Capture {
 pub(super) fn check_together(a: Option<Capture>, b: Option<Capture>) -> Result<()> {
     let [a, b] = [a, b].map(|capture| capture.map(|capture| capture.id));
     if a == b { Ok(()) } else { Err(refused(OUTSIDE)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::{Kept, let_go, release};
+    use crate::testing::callbacks::{is_armed, panic_in};
+
+    #[test]
+    fn a_panic_in_a_destructor_of_the_driver_keeps_the_value() {
+        let value = Arc::new(7);
+        let kept = || Box::into_raw(Box::new(Box::new(Arc::clone(&value)) as Kept)).cast();
+        let first = kept();
+        panic_in("destructor of a graph");
+        // SAFETY: 1. As of `keep`; the call does nothing with it.
+        unsafe { release(first) };
+        let_go();
+        assert!(!is_armed());
+        assert_eq!(Arc::strong_count(&value), 2);
+        // SAFETY: 1. As of `keep`.
+        unsafe { release(first) };
+        let_go();
+        assert_eq!(Arc::strong_count(&value), 1);
+    }
 }

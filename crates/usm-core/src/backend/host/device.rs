@@ -32,6 +32,18 @@ pub(crate) struct DeviceFacts {
     max_alloc_bytes: u64,
 }
 
+#[cfg(feature = "across-copies")]
+impl DeviceFacts {
+    /// Those of no device.
+    pub(super) const NONE: Self = Self {
+        device_type: DeviceType::Custom,
+        number: PART,
+        compute_units: 0,
+        memory_bytes: 0,
+        max_alloc_bytes: 0,
+    };
+}
+
 /// The number of a part of a device, which has none.
 const PART: usize = usize::MAX;
 

@@ -9,6 +9,7 @@ use std::cell::Cell;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use crate::unwind::contained;
 use crate::{Error, Result};
 
 const NONE: i64 = i64::MIN;
@@ -30,15 +31,17 @@ thread_local! {
     static RETURNED: Cell<Option<i32>> = const { Cell::new(None) };
 }
 
-/// Given to every queue and context. Must not unwind: it is called from C++.
+/// Given to every queue and context.
 pub(super) unsafe extern "C" fn handler(code: c_int) {
-    // An ending thread has no thread-local values, and does not wait.
-    let here = HERE.try_with(Cell::get).unwrap_or(Here::Idle);
-    match here {
-        Here::Idle => defer(code),
-        Here::Waiting => HERE.set(Here::Failed(code)),
-        Here::Failed(_) => {}
-    }
+    _ = contained("handler of errors", || {
+        // An ending thread has no thread-local values, and does not wait.
+        let here = HERE.try_with(Cell::get).unwrap_or(Here::Idle);
+        match here {
+            Here::Idle => defer(code),
+            Here::Waiting => HERE.set(Here::Failed(code)),
+            Here::Failed(_) => {}
+        }
+    });
 }
 
 /// Runs a wait of this thread. Reports the error that arrived during the wait, or an earlier unreported one.
@@ -103,4 +106,22 @@ fn meaning(code: i32) -> &'static str {
         "backend_mismatch",
     ];
     usize::try_from(code).ok().and_then(|code| NAMES.get(code)).copied().unwrap_or("not a SYCL error code")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{during, handler};
+    use crate::Error;
+    use crate::testing::callbacks::{is_armed, panic_in};
+
+    #[test]
+    fn a_panic_in_the_handler_ends_there() {
+        panic_in("handler of errors");
+        // SAFETY: any number.
+        during(|| unsafe { handler(1) }).unwrap();
+        assert!(!is_armed());
+        // SAFETY: any number.
+        let told = during(|| unsafe { handler(1) });
+        assert!(matches!(told, Err(Error::Asynchronous { code: 1, .. })));
+    }
 }

@@ -1,7 +1,6 @@
 //! `__dlpack_c_exchange_api__`: the functions by which compiled code exchanges tensors with us, without calls of Python methods.
 
 use std::ffi::{CString, c_int, c_void};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{self, NonNull};
 
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
@@ -13,6 +12,7 @@ use usm_array::dlpack::{
     Consumer, DLDevice, DLDeviceType, DLManagedTensorVersioned, DLPackExchangeAPI, DLPackExchangeAPIHeader,
     DLTensor, DlpackImport, ManagedTensor, RawTensor, SetError, VERSION, current_work_stream,
 };
+use usm_array::usm_core::unwind::contained;
 
 use super::c_import::NAME;
 use super::export::tensor_of;
@@ -64,14 +64,15 @@ pub(in crate::tensor) fn exchange_api(py: Python<'_>) -> PyResult<Bound<'_, PyCa
     unsafe { PyCapsule::new_with_pointer_and_destructor(py, table, NAME, None) }
 }
 
+/// The error of a function that has panicked.
+const DEFECT: &str = "a defect in usm";
+
 /// Runs the body of a function of the table with its caller's interpreter: 0, or −1 with the exception set.
 fn answer(body: impl FnOnce(Python<'_>) -> PyResult<()>) -> c_int {
     // Attached already, but for an interpreter that ends: there is nobody to tell then.
     let outcome = with_interpreter(|py| {
-        let outcome = catch_unwind(AssertUnwindSafe(|| body(py))).unwrap_or_else(|payload| {
-            std::mem::forget(payload);
-            Err(PyRuntimeError::new_err("a defect in usm"))
-        });
+        let outcome = contained("exchange", || body(py));
+        let outcome = outcome.unwrap_or_else(|| Err(PyRuntimeError::new_err(DEFECT)));
         outcome.map_err(|error| error.restore(py))
     });
     if outcome == Some(Ok(())) { 0 } else { -1 }
@@ -173,7 +174,7 @@ unsafe extern "C" fn allocate(
     set_error: SetError,
 ) -> c_int {
     let prototype = Carried(prototype);
-    let body = AssertUnwindSafe(|| {
+    let body = || {
         with_interpreter(|py| {
             let runtime = runtime::get(py).map_err(|error| error.to_string())?;
             py.detach(|| {
@@ -185,11 +186,8 @@ unsafe extern "C" fn allocate(
             })
         })
         .unwrap_or_else(|| Err("the interpreter has ended".to_owned()))
-    });
-    let outcome = catch_unwind(body).unwrap_or_else(|payload| {
-        std::mem::forget(payload);
-        Err("a defect in usm".to_owned())
-    });
+    };
+    let outcome = contained("allocator", body).unwrap_or_else(|| Err(DEFECT.to_owned()));
     match outcome.map(ManagedTensor::into_raw) {
         Ok(RawTensor::Versioned(tensor)) => {
             // SAFETY: promise 1.

@@ -7,6 +7,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use usm_array::dlpack::{DLManagedTensor, DLManagedTensorVersioned, ManagedTensor, RawTensor};
+use usm_array::usm_core::unwind::contained;
 
 use crate::errors::wrong_type;
 
@@ -36,6 +37,13 @@ pub(super) fn wrap(py: Python<'_>, tensor: ManagedTensor) -> PyResult<Bound<'_, 
 /// Ends the tensor of a capsule that nobody consumed, also while the interpreter ends or an exception is under way: no Python code is
 /// called here.
 unsafe extern "C" fn delete(capsule: *mut ffi::PyObject) {
+    // SAFETY: as the caller's: the capsule that Python destroys (PY2).
+    _ = contained("destructor of a tensor", || unsafe { delete_tensor(capsule) });
+}
+
+/// # Safety
+/// 1. Python destroys the capsule.
+unsafe fn delete_tensor(capsule: *mut ffi::PyObject) {
     for name in [VERSIONED, LEGACY] {
         // SAFETY: PY2: the capsule that Python destroys.
         if unsafe { ffi::PyCapsule_IsValid(capsule, name.as_ptr()) } == 0 {

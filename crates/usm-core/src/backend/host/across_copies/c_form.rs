@@ -7,6 +7,7 @@ use std::slice;
 
 use super::DeviceFacts;
 use crate::backend::{PointerInfo, QueueProperties, RawContext, RawDevice, RawHandle, RawPlatform, RawQueue};
+use crate::unwind::contained;
 use crate::{DeviceType, Error, Result, UsmKind};
 
 /// A type that passes between the copies.
@@ -18,6 +19,46 @@ pub(super) trait CForm {
     /// # Safety
     /// 1. `c` came from `into_c` in a copy of this version, and is used only once. What it borrows is live.
     unsafe fn from_c(c: Self::C) -> Self;
+}
+
+/// What a function answers that has panicked.
+pub(super) trait AfterPanic {
+    fn after_panic() -> Self;
+}
+
+impl<T> AfterPanic for Result<T> {
+    fn after_panic() -> Self {
+        Err(Error::OfOtherCopy { text: "a defect in usm".to_owned() })
+    }
+}
+
+impl<T> AfterPanic for Option<T> {
+    fn after_panic() -> Self {
+        None
+    }
+}
+
+impl AfterPanic for () {
+    fn after_panic() {}
+}
+
+impl AfterPanic for DeviceFacts {
+    fn after_panic() -> Self {
+        Self::NONE
+    }
+}
+
+impl AfterPanic for DeviceType {
+    fn after_panic() -> Self {
+        Self::Custom
+    }
+}
+
+/// The number of no context.
+impl AfterPanic for u64 {
+    fn after_panic() -> Self {
+        0
+    }
 }
 
 macro_rules! has_c_layout {
@@ -92,8 +133,10 @@ impl<T: Copy> CForm for Vec<T> {
 
     fn into_c(self) -> Owned<T> {
         unsafe extern "C" fn free<T>(first: *mut T, len: usize) {
-            // SAFETY: the box that `into_c` gave away (CF1).
-            drop(unsafe { Box::from_raw(ptr::slice_from_raw_parts_mut(first, len)) });
+            _ = contained("free of a vector", || {
+                // SAFETY: the box that `into_c` gave away (CF1).
+                drop(unsafe { Box::from_raw(ptr::slice_from_raw_parts_mut(first, len)) });
+            });
         }
         let (len, first) = (self.len(), Box::into_raw(self.into_boxed_slice()).cast());
         Owned { first, len, free: free::<T> }

@@ -16,7 +16,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use self::c_form::CForm;
+use self::c_form::{AfterPanic, CForm};
 pub use self::client::HostOfOtherCopy;
 pub(super) use self::queues::Queues;
 use super::device::DeviceFacts;
@@ -25,6 +25,7 @@ use super::{
     RawHandle, RawPlatform, RawQueue, SimulatedDevice,
 };
 use crate::backend::objects::Handle;
+use crate::unwind::contained;
 use crate::{DeviceType, PointerInfo, Result, UsmKind};
 
 /// Version of [`HostTable`]. Any change of a function in this file, or of the layout of a type in its signature, makes it another one.
@@ -104,7 +105,8 @@ macro_rules! table {
                         let $argument = unsafe { <$type as CForm>::from_c($argument) };
                     )*
                     // SAFETY: promises 1 to 3 of the method of `Backend`: `client.rs` calls it for its own caller.
-                    unsafe { backend.$name($($argument),*) }.into_c()
+                    let answer = contained(stringify!($name), || unsafe { backend.$name($($argument),*) });
+                    answer.unwrap_or_else(AfterPanic::after_panic).into_c()
                 })+
                 HostTable {
                     version: VERSION,
