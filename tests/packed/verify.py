@@ -38,6 +38,8 @@ def command(campaign: dict, minutes: float) -> list:
         runner = FOLDER / "tests" / "packed" / "fuzzers.py"
         return [sys.executable, runner, PROGRAMS, FOLDER / "fuzz", *names, "--minutes", str(minutes)]
     options = ["-q", "-p", "no:cacheprovider", "-o", "faulthandler_timeout=0", "-k", names[0]]
+    # The comparison is no part of the package.
+    options += ["--ignore-glob", str(TESTS / "test_bench_*.py")]
     return [sys.executable, "-m", "pytest", *options, TESTS]
 
 

@@ -64,8 +64,7 @@ fn functions_for_other_copies_answer_after_a_panic() {
             runtime.default_queue(device)?.barrier(&[])?;
             runtime.platforms()?.iter().for_each(|platform| drop(platform.info().name.clone()));
             let pointer = own.host_queue_pointer(&own_queue).unwrap();
-            // SAFETY: of a queue of the same backend that lives.
-            unsafe { runtime.host_queue(pointer) }
+            runtime.host_queue(pointer)
         });
         assert!(!is_armed(), "{name} was not called");
     }
