@@ -1,11 +1,6 @@
 //! Panics in functions that C calls, to show that none gets out of them
 
-use std::cell::Cell;
-
-thread_local! {
-    /// The function that panics next on this thread.
-    static ARMED: Cell<Option<&'static str>> = const { Cell::new(None) };
-}
+use crate::unwind::ARMED;
 
 /// Lets the function of this name panic at its next call on this thread, once.
 pub fn panic_in(name: &'static str) {
@@ -16,13 +11,4 @@ pub fn panic_in(name: &'static str) {
 #[must_use]
 pub fn is_armed() -> bool {
     ARMED.get().is_some()
-}
-
-/// Panics in the function that a test has chosen.
-#[allow(clippy::panic, reason = "what a test asks for")]
-pub(crate) fn entered(name: &'static str) {
-    if ARMED.get() == Some(name) {
-        ARMED.set(None);
-        panic!("asked for by a test");
-    }
 }
