@@ -16,7 +16,7 @@ from support import requirements
 from support.cuda import Driver
 
 # Hooks: every test is checked for leaks, and none runs twice; fixtures of other libraries.
-pytest_plugins = ["support.computing", "support.leaks", "support.passed", "support.peers"]
+pytest_plugins = ["support.computing", "support.interrupts", "support.leaks", "support.passed", "support.peers"]
 
 MEMORY_CLASSES = {
     "host": usm.memory.MemoryUSMHost,

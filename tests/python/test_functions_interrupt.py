@@ -8,10 +8,10 @@ from support import children, requirements
 
 @BACKENDS
 @pytest.mark.parametrize("kind", ["shared", "device"])
-def test_long_functions(backend, kind):
+def test_long_functions(backend, kind, came_back):
     if kind == "device":
         requirements.fast_kernels(backend)
-    print(
+    came_back(
         children.run(
             backend,
             INTERRUPTED
@@ -47,9 +47,9 @@ for name, work in works.items():
 
 
 @BACKENDS
-def test_the_zeros_of_imag(backend):
+def test_the_zeros_of_imag(backend, came_back):
     """The job that has been left alone proves the interrupt: it still has the new array."""
-    print(
+    came_back(
         children.run(
             backend,
             INTERRUPTED

@@ -70,6 +70,10 @@ WAITS = {
     "queue.memcpy": "QUEUE.memcpy(own, bytes(64), 64)",
     "queue.copy": "QUEUE.copy(own, bytes(64))",
     "queue.memset": "QUEUE.memset(own, 1)",
+    "queue.fill": "QUEUE.fill(own, b'1')",
+    "queue.prefetch": "QUEUE.prefetch(own)",
+    "a barrier": "QUEUE.submit_barrier().wait()",
+    "device.wait": "a.device.wait()",
     "copy_to_host": "own.copy_to_host(bytearray(64))",
     "copy_from_host": "own.copy_from_host(bytes(64))",
     "copy_from_device": "own.copy_from_device(other)",
@@ -79,6 +83,12 @@ WAITS = {
     "assignment of an array": "a.__setitem__(..., b)",
     "tolist": "a.tolist()",
     "item": "float(a[0])",
+    "truth": "bool(a[0])",
+    "text": "repr(a)",
+    "nonzero": "ut.nonzero(a)",
+    "pickle": "pickle.dumps(a)",
+    "a copy of memory": "copy.deepcopy(own)",
+    "from_dlpack": "ut.from_dlpack(a, device=(1, 0))",
     "index array": "a[indices]",
     "asarray": "ut.asarray(a, usm_type='host')",
     "asnumpy": "ut.asnumpy(a) if numpy else a.tolist()",
@@ -105,13 +115,13 @@ BY_HOST_CODE = ["dlpack", "memoryview"]
 @pytest.mark.parametrize(
     "known", [pytest.param(True, id="known"), pytest.param(False, id="unknown", marks=pytest.mark.indifferent)]
 )
-def test_waiting_for_pending_work(backend, known, monkeypatch):
+def test_waiting_for_pending_work(backend, known, monkeypatch, came_back):
     """Memory that is known to others waits for the queue, and reads of other device memory wait for their turn."""
     if not known:
         monkeypatch.setenv("USM_STRICT_DEVICE", "1")
     waits = {name: code for name, code in WAITS.items() if known or name not in BY_HOST_CODE}
     functions = "".join(f"    {name!r}: lambda: {code},\n" for name, code in waits.items())
-    print(
+    came_back(
         children.run(
             backend,
             INTERRUPTED
@@ -131,6 +141,7 @@ try:
     import numpy
 except ModuleNotFoundError:
     numpy = None
+import copy, pickle
 works = {{
 {functions}}}
 def prepare():
@@ -254,11 +265,11 @@ def test_these_tests_hold_in_the_background_of_a_shell():
 @pytest.mark.lengthy
 @BACKENDS
 @pytest.mark.parametrize("kind", ["shared", "device"])
-def test_memory_is_owned_until_the_work_ends(backend, kind):
+def test_memory_is_owned_until_the_work_ends(backend, kind, came_back):
     """Long copies: nothing of Python's holds the operands any more, and they live until the copy is over."""
     if kind == "device":
         requirements.fast_kernels(backend)
-    print(
+    came_back(
         children.run(
             backend,
             INTERRUPTED
@@ -333,7 +344,7 @@ until(free)
     )
 
 
-def test_kernels_of_others_are_waited_for(dpt):
+def test_kernels_of_others_are_waited_for(dpt, came_back):
     """Work of dpnp on imported memory: Ctrl-C ends our wait for it."""
     out = children.run(
         "sycl",
@@ -361,7 +372,7 @@ assert float(ours[-1, -1]) == size
 """,
         seconds=100,
     )
-    print(out)
+    came_back(out)
     if out.startswith("SKIP: "):
         pytest.skip(out.removeprefix("SKIP: ").strip())
 
@@ -478,11 +489,11 @@ stop.set()
 @pytest.mark.lengthy
 @pytest.mark.parametrize("backend", ["sycl"])
 @pytest.mark.indifferent
-def test_conversions(backend, monkeypatch):
+def test_conversions(backend, monkeypatch, came_back):
     """What is done by host code, element by element or at one go."""
     # The debug allocator writes to all bytes of a new and of an old object, with Ctrl-C waiting.
     monkeypatch.setenv("PYTHONMALLOC", "malloc")
-    print(
+    came_back(
         children.run(
             backend,
             INTERRUPTED
@@ -527,5 +538,31 @@ for name, (prepare, work) in works.items():
 until(lambda: live() <= 0)
 """,
             seconds=100,
+        )
+    )
+
+
+def test_a_wait_for_a_process_that_is_stopped(came_back):
+    """Its kernel takes the connection, and nobody answers."""
+    came_back(
+        children.run(
+            "host",
+            INTERRUPTED
+            + """
+import subprocess, usm.ipc
+other = subprocess.Popen(
+    [sys.executable, "-c", "import sys, usm.ipc, usm.tensor as ut;"
+     "handle = usm.ipc.export(ut.ones(20_000, usm_type='shared', device='host'));"
+     "print(bytes(handle).hex(), flush=True); sys.stdin.read()"],
+    stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+)
+handle = bytes.fromhex(other.stdout.readline())
+other.send_signal(signal.SIGSTOP)
+took = interrupted(lambda: usm.ipc.open(handle))
+print(f"{BACKEND} ipc.open: back {took * 1e3:.0f} ms after Ctrl-C")
+other.send_signal(signal.SIGCONT)
+assert usm.ipc.open(handle)[-1:].tolist() == [1.0]
+other.communicate()
+""",
         )
     )

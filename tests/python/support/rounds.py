@@ -52,10 +52,10 @@ def processors() -> int:
 
 
 def environment_of(backend: str) -> dict[str, str]:
-    """The variables of a process on a backend. The host backend is there alone."""
+    """The variables of a process whose default device is on a backend."""
     paths = os.pathsep.join([str(FOLDER), *filter(None, [os.environ.get("PYTHONPATH")])])
-    alone = {"USM_SYCL_ROOT": "/nowhere", "USM_CUDA": "0"} if backend == "host" else {}
-    return os.environ | {"PYTHONPATH": paths} | alone
+    device = requirements.device_of(backend).filter_string
+    return os.environ | {"PYTHONPATH": paths, "USM_DEFAULT_DEVICE": device}
 
 
 # What workers do.
