@@ -1,5 +1,5 @@
-//! A model of the owner of access of `usm-memory`: its own files over threads of loom, which tries all their orders with up to three
-//! preemptions.
+//! A model of the owner of access of `usm-memory`: its own files over threads of loom, which tries all their orders with up to two
+//! preemptions, or as many as `LOOM_MAX_PREEMPTIONS` says.
 //!
 //! Queues, events and blocks are stand-ins. An operation of a queue touches its memory as late as possible, when somebody waits for it, or
 //! as early as possible, when it is submitted: both are tried. Loom finds an access to memory that nothing orders, and threads that wait
@@ -44,6 +44,7 @@ mod table;
 #[path = "../../usm-memory/src/tracker/thread.rs"]
 mod thread;
 
+mod atomic;
 mod stand_ins;
 
 /// As in the library.
@@ -65,7 +66,7 @@ use self::submit::{Operand, submit_async};
 fn each(model: impl Fn(bool) + Send + Sync + Copy + 'static) {
     for is_early in [false, true] {
         let mut builder = loom::model::Builder::new();
-        builder.preemption_bound.get_or_insert(3);
+        builder.preemption_bound.get_or_insert(2);
         builder.check(move || model(is_early));
     }
 }

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use loom::cell::UnsafeCell;
 use loom::sync::Mutex;
-use loom::sync::atomic::{AtomicBool, Ordering};
 
+use crate::atomic::{AtomicBool, Ordering};
 pub(crate) use crate::buffer::{Block, BlockRef};
 use crate::operation::OperationList;
 use crate::state::{INHERITED, PUBLISHED, RELEASED, SUBMITTED, State};
@@ -261,7 +261,7 @@ pub(crate) mod sync {
         }
     }
 
-    pub(crate) use loom::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
+    pub(crate) use crate::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
     pub(crate) use loom::sync::{Condvar, Mutex, MutexGuard};
 
     #[derive(Debug, Default)]

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use arbitrary::{Result, Unstructured};
-use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, ftruncate, memfd_create};
 use usm_array::{ArrayHandle, Dtype, UsmArray};
 use usm_core::{SharedMemory, UsmKind, testing::parsers};
 use usm_memory::UsmBuffer;
@@ -129,10 +129,11 @@ pub(crate) fn shares(bytes: &mut Unstructured<'_>) -> Result<()> {
     (&file).write_all(&[7; 64][..file_bytes.min(64)]).unwrap();
     let needed = SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
     let seals = if bytes.ratio(1, 8)? { SealFlags::from_bits_truncate(bytes.arbitrary()?) } else { needed };
-    // A system may not know each seal.
+    // A system may not know each seal, and some imply others.
     if fcntl_add_seals(&file, seals).is_err() {
         return Ok(());
     }
+    let seals = fcntl_get_seals(&file).unwrap();
     let kind = *bytes.choose(&UsmKind::ALL)?;
     let address = if bytes.arbitrary()? { 0 } else { bytes.arbitrary()? };
     let data = if bytes.ratio(1, 16)? { vec![1; 80] } else { Vec::new() };
@@ -148,7 +149,7 @@ pub(crate) fn shares(bytes: &mut Unstructured<'_>) -> Result<()> {
         Ok(buffer) => {
             let end = offset_bytes as i128 + len_bytes as i128;
             assert!(end <= memory_bytes as i128 && memory_bytes <= file_bytes, "{shared:?}");
-            assert!(seals.contains(needed) && num_files == 1);
+            assert!(seals.contains(needed) && num_files == 1, "{seals:?} {num_files} {shared:?}");
             assert_eq!((buffer.len_bytes(), buffer.is_writable()), (len_bytes, is_writable));
             let found = buffer.to_vec().unwrap();
             let expected = |at: usize| if at < 64 { 7 } else { 0 };

@@ -108,8 +108,9 @@ fn of_package(package: &str) -> String {
 
 /// Runs the doctests of one crate, or of all.
 pub(super) fn doctests(project: &Project, venv: &Venv<'_>, package: Option<&str>) -> Result<()> {
-    // The model has files of usm-memory, whose examples are tested there.
-    let which = package.map_or_else(|| format!("{TESTED} --exclude access-model"), of_package);
+    // The models have files of usm-memory, whose examples are tested there.
+    let models = "--exclude access-model --exclude pool-model";
+    let which = package.map_or_else(|| format!("{TESTED} {models}"), of_package);
     openly(require_sycl(project.cargo(&format!("test --quiet --locked --doc {which}")), venv))
 }
 

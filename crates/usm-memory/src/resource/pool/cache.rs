@@ -3,12 +3,13 @@
 use std::cell::RefCell;
 use std::mem;
 use std::ptr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
+use std::sync::{Arc, Weak};
 
 use usm_core::{Queue, Runtime, UsmKind};
 
 use super::counts::Counts;
 use super::size_class::SizeClass;
+use super::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use crate::buffer::{FreeSlot, SlotKey};
 
 /// Largest slot. More than this takes so long to be used that the pool's lock does not count.

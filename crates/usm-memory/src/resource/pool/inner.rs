@@ -3,13 +3,14 @@
 use std::fmt;
 use std::mem;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use usm_core::{Event, Queue, Runtime, drops};
 
 use super::arena::{Batch, Drops};
 use super::cache::{self, CacheOwner, ThreadCache};
 use super::state::{PoolState, Request};
+use super::sync::{Mutex, MutexGuard, PoisonError};
 use crate::UsmBuffer;
 use crate::buffer::{FREE_TO_CACHE, FreeSlot, Owner, hand_down};
 use crate::resource::AllocationRequest;

@@ -8,6 +8,7 @@
 //! | `inner.rs`, `state.rs` | the pool without its upstream resource; the content of its lock |
 //! | `arena.rs`, `slab.rs` | slabs by context, device and kind, and their deferred frees; one slab |
 //! | `cache.rs`, `counts.rs` | thread caches and their limits; counts |
+//! | `sync.rs` | locks |
 
 mod arena;
 mod cache;
@@ -17,6 +18,7 @@ mod options;
 mod size_class;
 mod slab;
 mod state;
+mod sync;
 
 use std::sync::{Arc, Weak};
 
