@@ -1,5 +1,7 @@
 //! Where panics end: nothing unwinds into C, and no callback of a user takes away what has to follow it
 
+#[cfg(feature = "testing")]
+use std::cell::Cell;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -24,10 +26,26 @@ pub fn contained<R>(name: &'static str, code: impl FnOnce() -> R) -> Option<R> {
     catch_unwind(AssertUnwindSafe(code)).map_err(mem::forget).ok()
 }
 
+#[cfg(not(feature = "testing"))]
+fn entered(_name: &'static str) {}
+
 #[cfg(feature = "testing")]
 thread_local! {
-    /// The function that panics next on this thread, by the wish of a test.
-    pub(crate) static ARMED: std::cell::Cell<Option<&'static str>> = const { std::cell::Cell::new(None) };
+    /// The function that panics next on this thread.
+    static ARMED: Cell<Option<&'static str>> = const { Cell::new(None) };
+}
+
+/// Lets the function of this name panic at its next call on this thread, once.
+#[cfg(feature = "testing")]
+pub fn panic_in(name: &'static str) {
+    ARMED.set(Some(name));
+}
+
+/// Whether the function has still to be called.
+#[cfg(feature = "testing")]
+#[must_use]
+pub fn is_armed() -> bool {
+    ARMED.get().is_some()
 }
 
 /// Panics in the function that a test has chosen.
@@ -39,6 +57,3 @@ fn entered(name: &'static str) {
         panic!("asked for by a test");
     }
 }
-
-#[cfg(not(feature = "testing"))]
-fn entered(_name: &'static str) {}

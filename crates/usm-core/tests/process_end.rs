@@ -12,7 +12,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use usm_core::testing::callbacks::panic_in;
+use usm_core::unwind::panic_in;
 use usm_core::{Error, Queue, QueueProperties, UsmKind};
 
 const ROLE: &str = "USM_TEST_PROCESS_END";

@@ -21,8 +21,8 @@ use usm_array::usm_core::{
 };
 use usm_array::usm_memory::UsmBuffer;
 use usm_array::{CopyMode, Dtype, Error, Layout, Order, SliceItem, UsmArray};
-use usm_core::testing::callbacks::{is_armed, panic_in};
 use usm_core::testing::host_queue;
+use usm_core::unwind::{is_armed, panic_in};
 
 const CPU: DLDevice = DLDevice { device_type: DLDeviceType::CPU, device_id: 0 };
 

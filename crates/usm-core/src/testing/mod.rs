@@ -11,7 +11,6 @@
 //!
 //! [`forks`] forks children beside busy threads. [`queues()`] finds the queues to test on. [`Random`] makes numbers from a seed.
 //! [`campaign`] says how much a test tries, and takes what it counted. [`parsers`] are for fuzzers.
-//! [`callbacks`] panic in functions that C calls.
 //!
 //! They stack, and plug in through [`Runtime::with_backend`](crate::Runtime::with_backend):
 //!
@@ -42,7 +41,6 @@
 mod call;
 
 mod answer;
-pub mod callbacks;
 pub mod campaign;
 mod delayed;
 mod faulty;

@@ -1,10 +1,9 @@
 //! Functions that C calls panic: the panic becomes an answer, or the end of the process.
 #![allow(clippy::unwrap_used)]
 
-use usm_core::testing::callbacks::{is_armed, panic_in};
 #[cfg(not(windows))]
 use usm_core::testing::forks;
-use usm_core::unwind::contained;
+use usm_core::unwind::{contained, is_armed, panic_in};
 use usm_core::{Context, Error, QueueProperties, Runtime, RuntimeOptions, UsmKind};
 
 #[test]

@@ -267,7 +267,7 @@ unsafe extern "C" fn leave(first: *const u64, count: usize) {
 mod tests {
     use std::ops::Range;
 
-    use usm_core::testing::callbacks::{is_armed, panic_in};
+    use usm_core::unwind::{is_armed, panic_in};
 
     use super::*;
 

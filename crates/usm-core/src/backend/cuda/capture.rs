@@ -155,7 +155,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::{Kept, let_go, release};
-    use crate::testing::callbacks::{is_armed, panic_in};
+    use crate::unwind::{is_armed, panic_in};
 
     #[test]
     fn a_panic_in_a_destructor_of_the_driver_keeps_the_value() {

@@ -112,7 +112,7 @@ fn meaning(code: i32) -> &'static str {
 mod tests {
     use super::{during, handler};
     use crate::Error;
-    use crate::testing::callbacks::{is_armed, panic_in};
+    use crate::unwind::{is_armed, panic_in};
 
     #[test]
     fn a_panic_in_the_handler_ends_there() {
