@@ -156,9 +156,9 @@ class Constructors(Path):
     def call(self) -> Call:
         function, template = self.one_of(self.templates)
         keywords = self.changed(dict(template), self.times())
-        if type(keywords) is dict:
+        if isinstance(keywords, dict):
             # PyO3 shows names of keywords.
-            keywords = {key: value for key, value in keywords.items() if type(key) is str}
+            keywords = {key: value for key, value in dict.items(keywords) if type(key) is str}
         return lambda keywords: function(**keywords), (keywords,)
 
 
