@@ -7,7 +7,7 @@ import pytest
 
 from support import figures, readonly_chains, requirements, rounds
 
-COUNT = rounds.number_of("USM_TEST_READONLY_CHAINS", 2_000)
+COUNT = rounds.number_of("USM_TEST_READONLY_CHAINS", 1_000)
 
 
 @pytest.mark.lengthy
