@@ -1,5 +1,8 @@
 //! The one place where the bounds of an array are proved
 
+// Numbers of others: arithmetic is checked, wraps or saturates by its name.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
 use usm_memory::UsmBuffer;
 
 use super::UsmArray;
@@ -34,7 +37,7 @@ impl UsmArray {
         let end = usize::try_from(layout.offset()).ok().and_then(|offset| offset.checked_add(reach));
         *origin == 0
             && end.is_some_and(|end| end <= buffer_len)
-            && buffer.address() & (dtype.align_bytes() - 1) == 0
+            && buffer.address() & dtype.align_bytes().wrapping_sub(1) == 0
     }
 
     /// Whether A1 to A4 hold, or which one does not.
@@ -43,7 +46,7 @@ impl UsmArray {
         let (dtype, origin) = (*dtype, *origin);
         check_bounds(layout, dtype, buffer.len_bytes())?; // A1, A3
         let address = buffer.address();
-        if address & (dtype.align_bytes() - 1) != 0 {
+        if address & dtype.align_bytes().wrapping_sub(1) != 0 {
             return Err(Error::BufferMisaligned { address, dtype });
         }
         // A4: the addresses exist, and no two places are too far from each other to count.

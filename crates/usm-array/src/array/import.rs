@@ -1,5 +1,8 @@
 //! External memory as an array: a look-up in the runtime, then the proof of the bounds
 
+// Numbers of others: arithmetic is checked, wraps or saturates by its name.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
 use std::any::Any;
 use std::sync::Arc;
 
@@ -36,7 +39,7 @@ impl UsmArray {
             && info(published).is_some_and(|found| info(span.start_address) == Some(found));
         let start = if from_published { published } else { span.start_address };
         // In range: the interface is valid, so the end of the span is an address.
-        let len_bytes = span.start_address - start + span.len_bytes;
+        let len_bytes = span.start_address.saturating_sub(start).saturating_add(span.len_bytes);
         // SAFETY: the caller's promises 1 and 3 are the same, and promise 2 covers the bytes from the published address on.
         let buffer = unsafe { UsmBuffer::borrow(queue, start, len_bytes, !valid.is_read_only(), owner) };
         Self::from_interface(valid, buffer.map_err(Error::NotImportable)?)

@@ -1,5 +1,8 @@
 //! Arrays of several processes: handles that say dtype and layout, too.
 
+// Numbers of others: arithmetic is checked, wraps or saturates by its name.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
 use usm_memory::processes::{self, Handle, LEN_BYTES};
 use usm_memory::usm_core::{Device, Queue, Runtime};
 
@@ -107,14 +110,15 @@ fn described(bytes: &[u8]) -> Option<(Dtype, Result<Layout>)> {
     let (&ndim, rest) = rest.split_first()?;
     let ndim = usize::from(ndim);
     let (numbers, []) = rest.as_chunks::<8>() else { return None };
-    if ndim > MAX_NDIM || numbers.len() != 2 * ndim + 1 {
+    if ndim > MAX_NDIM {
         return None;
     }
     let numbers: Vec<u64> = numbers.iter().map(|number| u64::from_le_bytes(*number)).collect();
-    let shape: Vec<usize> = numbers[..ndim].iter().map(|&size| size as usize).collect();
-    let strides: Vec<isize> = numbers[ndim..2 * ndim].iter().map(|&stride| stride as isize).collect();
+    let (shape, rest) = numbers.split_at_checked(ndim)?;
+    let (strides, &[offset]) = rest.split_at_checked(ndim)? else { return None };
+    let shape: Vec<usize> = shape.iter().map(|&size| size as usize).collect();
+    let strides: Vec<isize> = strides.iter().map(|&stride| stride as isize).collect();
     let dtype = std::str::from_utf8(name).ok()?.parse().ok()?;
-    let layout =
-        Layout::new(&shape, Some(&strides), numbers[2 * ndim] as isize, Order::C).map_err(Error::from);
+    let layout = Layout::new(&shape, Some(&strides), offset as isize, Order::C).map_err(Error::from);
     Some((dtype, layout))
 }

@@ -1,5 +1,8 @@
 //! A tensor as an array
 
+// Numbers of others: arithmetic is checked, wraps or saturates by its name.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
 use std::sync::Arc;
 
 use usm_memory::usm_core::{BackendId, Device, Queue, Runtime, UsmKind};
@@ -184,7 +187,7 @@ unsafe fn copy_host_memory(valid: &ValidInterface, options: &DlpackImport<'_>) -
     let array = UsmArray::empty(&queue, options.kind, valid.layout().shape(), valid.dtype())?;
     let start = std::ptr::with_exposed_provenance::<u8>(span.start_address);
     let lowest = valid.layout().extent().map_or(0, |extent| extent.min);
-    let layout = valid.layout().with_offset(-lowest).map_err(Error::from)?;
+    let layout = valid.layout().with_offset(0_isize.saturating_sub(lowest)).map_err(Error::from)?;
     // SAFETY: promises 1 and 2.
     unsafe { array.copy_from_host_memory(start, span.len_bytes, valid.dtype(), &layout) }?;
     Ok(array)

@@ -3,6 +3,9 @@
 //! Version 3 of [Numba's protocol](https://numba.readthedocs.io/en/stable/cuda/cuda_array_interface.html): strides count bytes, the
 //! pointer leads to the element with index zero, and `stream` is where work on the memory may be pending.
 
+// Numbers of others: arithmetic is checked, wraps or saturates by its name.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
 use super::{InterfaceError, UsmArrayInterface, VERSION};
 use crate::dtype::Dtype;
 
@@ -91,8 +94,9 @@ impl CudaArrayInterface {
         let dtype = Dtype::from_typestr(&self.typestr).map_err(InterfaceError::Typestr)?;
         let is_empty = self.shape.contains(&0);
         let itemsize_bytes = dtype.itemsize_bytes() as i64; // at most 16
-        let in_elements = |(axis, &found): (usize, &i64)| match found % itemsize_bytes {
-            0 => Ok(found / itemsize_bytes),
+        let divided = |found: i64| (found.checked_rem(itemsize_bytes), found.checked_div(itemsize_bytes));
+        let in_elements = |(axis, &found): (usize, &i64)| match divided(found) {
+            (Some(0), Some(elements)) => Ok(elements),
             // Nobody steps along an axis of one index.
             _ if self.shape.get(axis) == Some(&1) => Ok(0),
             _ => Err(InterfaceError::StrideBytes { axis, found, itemsize_bytes: dtype.itemsize_bytes() }),

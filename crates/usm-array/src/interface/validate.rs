@@ -1,5 +1,8 @@
 //! Every check on the numbers of an interface, before any of them is trusted
 
+// Numbers of others: arithmetic is checked, wraps or saturates by its name.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
 use super::{InterfaceError, UsmArrayInterface};
 use crate::dtype::Dtype;
 use crate::layout::{Axes, Extent, Layout, LayoutError, Order};
@@ -205,7 +208,7 @@ impl UsmArrayInterface {
 fn byte_bounds(extent: Extent, itemsize_bytes: usize) -> Option<(isize, isize)> {
     let itemsize = isize::try_from(itemsize_bytes).ok()?;
     let first = extent.min.checked_mul(itemsize)?;
-    let last = extent.max.checked_mul(itemsize)?.checked_add(itemsize - 1)?;
+    let last = extent.max.checked_mul(itemsize)?.checked_add(itemsize.checked_sub(1)?)?;
     last.checked_sub(first)?.checked_add(1)?;
     Some((first, last))
 }
@@ -214,7 +217,7 @@ fn byte_bounds(extent: Extent, itemsize_bytes: usize) -> Option<(isize, isize)> 
 fn span_at(address: usize, extent: Extent, itemsize_bytes: usize) -> Option<ByteSpan> {
     let (first, last) = byte_bounds(extent, itemsize_bytes)?;
     let start_address = address.checked_add_signed(first)?;
-    let len_bytes = last.abs_diff(first) + 1;
+    let len_bytes = last.abs_diff(first).checked_add(1)?;
     // One past the end has an address too, as Rust's objects need it.
     start_address.checked_add(len_bytes)?;
     Some(ByteSpan { start_address, len_bytes })

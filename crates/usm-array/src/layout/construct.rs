@@ -1,5 +1,8 @@
 //! The constructor that makes and checks every layout
 
+// Numbers of others: arithmetic is checked, wraps or saturates by its name.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
 use super::{Axes, Layout, LayoutError, MAX_NDIM, Order};
 
 impl Layout {
@@ -70,7 +73,7 @@ impl Layout {
         let (sizes, strides) = (&mut self.shape[..ndim], &mut self.strides[..ndim]);
         let mut step = 1_usize;
         for k in 0..ndim {
-            let axis = if order == Order::C { ndim - 1 - k } else { k };
+            let axis = if order == Order::C { ndim.wrapping_sub(k).wrapping_sub(1) } else { k };
             let size = shape[axis];
             sizes[axis] = size;
             strides[axis] = step.cast_signed();
@@ -109,7 +112,7 @@ impl Layout {
         }
         let layout = layout?;
         match layout.extent() {
-            Some(extent) if extent.min != 0 => layout.with_offset(-extent.min),
+            Some(extent) if extent.min != 0 => layout.with_offset(0_isize.saturating_sub(extent.min)),
             _ => Ok(layout),
         }
     }
@@ -196,7 +199,7 @@ fn checked_reach(shape: &[usize], strides: &[isize]) -> Option<(isize, isize)> {
     let mut min = 0_isize;
     let mut max = 0_isize;
     for (&n, &stride) in shape.iter().zip(strides) {
-        let steps = isize::try_from(n.max(1) - 1).ok()?;
+        let steps = isize::try_from(n.saturating_sub(1)).ok()?;
         let reach = stride.checked_mul(steps)?;
         if reach < 0 {
             min = min.checked_add(reach)?;
