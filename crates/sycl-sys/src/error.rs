@@ -66,6 +66,16 @@ pub enum LoadError {
         would_load: PathBuf,
     },
 
+    /// The process cannot read the list of its libraries, without which the start of the runtime never ends.
+    #[error(
+        "{} cannot be read ({reason}), and without it the SYCL runtime waits for ever at its start; mount /proc",
+        crate::load::MAPS
+    )]
+    NoMaps {
+        /// What the system said.
+        reason: String,
+    },
+
     /// Loading SYCL at run time is implemented for Linux and Windows.
     #[error("the SYCL runtime can be loaded on Linux and Windows, this is {os}")]
     UnsupportedPlatform {

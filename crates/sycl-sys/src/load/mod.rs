@@ -4,12 +4,16 @@ mod driver;
 mod single;
 mod version;
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use crate::locate::names::FINDS_OWN_RUNTIME;
 use crate::locate::{self, Candidate, LIBRARY, Origin, Outcome, Search, SearchOptions, Tried, runtime};
 use crate::packages::CPU_DRIVER;
 use crate::{Api, LoadError, dl};
+
+/// The libraries of the process, which those of SYCL read at their start until they can.
+pub(crate) const MAPS: &str = "/proc/self/maps";
 
 /// The loaded interface, and how it was found.
 #[derive(Debug)]
@@ -51,6 +55,7 @@ pub struct Loaded {
 /// - [`LoadError::MissingSymbols`]: a library was loaded, but is not an interface of the version needed. The search
 ///   ends there, since a loaded library cannot be unloaded.
 /// - [`LoadError::DevelopmentVersion`]: the same for a library whose signatures are of no known version.
+/// - [`LoadError::NoMaps`]: the process has no `/proc`.
 /// - [`LoadError::SecondRuntime`]: another SYCL runtime is loaded, and every library that was found needs its own.
 ///
 /// # Safety
@@ -74,6 +79,11 @@ pub unsafe fn load(options: &SearchOptions) -> Result<Loaded, LoadError> {
     if let Some((library, path)) = dl::resident(LIBRARY) {
         // SAFETY: the caller's promises 1 and 2.
         return unsafe { attempt.adopt(library, path) };
+    }
+    if cfg!(target_os = "linux")
+        && let Err(error) = File::open(MAPS)
+    {
+        return Err(LoadError::NoMaps { reason: error.to_string() });
     }
     let mut refused = None;
     for candidate in attempt.search.candidates.clone() {
