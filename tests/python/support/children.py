@@ -1,6 +1,6 @@
 """Programs in child processes, on a queue of each backend, with a time limit: for code that might hang or crash."""
 
-import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -12,8 +12,6 @@ from . import requirements
 PRELUDE = """
 import faulthandler, gc, os, signal, sys, threading, time
 faulthandler.enable()
-# A program that hangs prints where.
-faulthandler.dump_traceback_later({late}, exit=True)
 # A shell ignores SIGINT in what it starts in the background, and children inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 import usm, usm.memory as um, usm.tensor as ut
@@ -43,18 +41,20 @@ def until(condition, seconds=60):
 def run(backend: str, code: str, seconds: float = 60) -> str:
     """What `code` prints on that backend. It must end well and in time, and print nothing to stderr."""
     requirements.device_of(backend)  # skips or fails here where there is none
-    program = PRELUDE.format(backend=backend, late=0.9 * seconds) + textwrap.dedent(code)
-    try:
-        done = subprocess.run(
-            [sys.executable, "-X", "dev", "-W", "ignore", "-c", program],
-            env=dict(os.environ),
-            capture_output=True,
-            text=True,
-            timeout=seconds,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
-        pytest.fail(f"not over after {seconds} s\n{error.stdout}\n{error.stderr}")
-    assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
-    assert done.stderr == "", done.stderr
-    return done.stdout
+    program = PRELUDE.format(backend=backend) + textwrap.dedent(code)
+    command = [sys.executable, "-X", "dev", "-W", "ignore", "-c", program]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+        try:
+            printed, errors = child.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            # A program that hangs prints where.
+            child.send_signal(signal.SIGABRT)
+            try:
+                printed, errors = child.communicate(timeout=10)
+            except subprocess.TimeoutExpired:
+                child.kill()
+                printed, errors = child.communicate()
+            pytest.fail(f"not over after {seconds} s\n{printed}\n{errors}")
+    assert child.returncode == 0, f"exit {child.returncode}\n{printed}\n{errors}"
+    assert errors == "", errors
+    return printed
