@@ -234,8 +234,9 @@ def works_of_child():
 
 
 def end_of(pid, what):
-    # Looks and not seconds: a machine that stops everything for a while stops this, too. As many take a second.
-    for look in range(300):
+    # Looks and not seconds: a machine that stops everything for a while stops this, too. As many take half a minute,
+    # which a busy machine may need. The slowest child is told.
+    for look in range(6000):
         ended = os.waitpid(pid, os.WNOHANG)
         if ended != (0, 0):
             return ended[1]
