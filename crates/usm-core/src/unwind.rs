@@ -1,5 +1,6 @@
 //! Where panics end: nothing unwinds into C, and no callback of a user takes away what has to follow it
 
+use std::any::Any;
 #[cfg(feature = "testing")]
 use std::cell::Cell;
 use std::mem;
@@ -22,8 +23,11 @@ pub fn contained<R>(name: &'static str, code: impl FnOnce() -> R) -> Option<R> {
         entered(name);
         code()
     };
-    // Dropping the payload may panic, too.
-    catch_unwind(AssertUnwindSafe(code)).map_err(mem::forget).ok()
+    // The drop of a payload may panic, too, and so may that of its own payload: the second one stays.
+    let drop_contained = |payload| {
+        catch_unwind(AssertUnwindSafe(|| drop::<Box<dyn Any + Send>>(payload))).unwrap_or_else(mem::forget)
+    };
+    catch_unwind(AssertUnwindSafe(code)).map_err(drop_contained).ok()
 }
 
 #[cfg(not(feature = "testing"))]

@@ -1,6 +1,11 @@
 //! Functions that C calls panic: the panic becomes an answer, or the end of the process.
 #![allow(clippy::unwrap_used)]
 
+use std::panic::panic_any;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
+
 #[cfg(not(windows))]
 use usm_core::testing::forks;
 use usm_core::unwind::{contained, is_armed, panic_in};
@@ -14,6 +19,21 @@ fn a_panic_is_contained_once() {
     panic_in("name");
     assert_eq!(contained("name", || 1), None);
     assert_eq!((contained("name", || 1), is_armed()), (Some(1), false));
+}
+
+#[test]
+fn a_payload_that_panics_is_dropped_once_and_what_that_panics_with_stays() {
+    struct Panics(u32, Arc<AtomicU32>);
+    impl Drop for Panics {
+        fn drop(&mut self) {
+            self.1.fetch_add(1, Relaxed);
+            panic_any(Self(self.0 + 1, Arc::clone(&self.1)));
+        }
+    }
+    let drops = Arc::new(AtomicU32::new(0));
+    let payload = Panics(0, Arc::clone(&drops));
+    assert_eq!(contained("name", || panic_any(payload)), None);
+    assert_eq!(drops.load(Relaxed), 1);
 }
 
 /// Each function of the table panics once in the copy that has the backend. The other copy gets an error, or what stands for nothing.
