@@ -1,6 +1,8 @@
 //! Tests on the host backend of aarch64: of the crates, and of the wheel with Debian's Python.
 
-use std::path::Path;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
@@ -11,19 +13,17 @@ use crate::python::{MAKE, NUMPY, PYTEST, Venv, ZIG, ZIGBUILD};
 use crate::report::Steps;
 use crate::wheel::{self, Platform};
 
-/// The crates, their features, and their test programs that do not change their process: an emulated one starts slowly.
-const TESTS: &str = "test --locked --no-fail-fast --lib --test it -p usm-core -p usm-memory -p usm-array \
+/// The crates, their features, and their test programs that do not change their process. Each test has a process of its own, in which few
+/// backends are alive: an emulated one needs much memory for each.
+const TESTS: &str = "nextest run --profile emulated --locked --lib --test it -p usm-core -p usm-memory -p usm-array \
      --features usm-core/testing,usm-array/ndarray,usm-array/svg";
 /// The C library of the test programs. Older ones lack `gettid`, which `test-stacks` calls.
 const TEST_GLIBC: &str = "2.31";
-/// Few random cases, since emulated programs are slow.
-const CASES: (&str, &str) = ("PROPTEST_CASES", "16");
-
-/// Limits of a test and of a test program, in seconds.
-const LIMITS: [(&str, &str); 2] = [("USM_TEST_LIMIT_S", "7200"), ("RUST_TEST_THREADS", "1")];
-
-/// Tests that the emulation cannot run.
-const NOT_EMULATED: [&str; 0] = [];
+/// Few random cases, since emulated programs are slow; the limit of a test in seconds; and GPUs with little memory, since the stand-in
+/// of the driver reserves addresses for all of it.
+const VARIABLES: [(&str, &str); 3] =
+    [("PROPTEST_CASES", "16"), ("USM_TEST_LIMIT_S", "7200"), ("CUDA_LOOPBACK_MEMORY_BYTES", "16777216")];
+const LINKER: &str = "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER";
 
 /// Files of the tests of the wheel: its objects, its layouts, and what it exchanges.
 const WHEEL_TESTS: [&str; 8] = [
@@ -51,13 +51,25 @@ pub(super) fn run(project: &Project, steps: &mut Steps) -> Result<()> {
     steps.step("Rust tests", || {
         platform.require_std(project)?;
         let tools = Venv::with(project, "venv-tools", &[MAKE, ZIG, ZIGBUILD])?;
-        let tests = emulation.command(tools.dir.join("bin/cargo-zigbuild")).args(TESTS.split_whitespace());
-        let tests = tests.args(["--target", &format!("{}.{TEST_GLIBC}", platform.target()), "--"]);
-        let tests = tests.args(NOT_EMULATED.iter().flat_map(|name| ["--skip", name]));
-        openly_for_long(tests.env("PATH", wheel::path_with_zig(&tools)?).envs(LIMITS).envs([CASES]))
+        let tests = emulation.command("cargo").args(TESTS.split_whitespace());
+        let tests = tests.args(["--target", platform.target()]).envs(VARIABLES);
+        openly_for_long(
+            tests.env("PATH", wheel::path_with_zig(&tools)?).env(LINKER, linker(project, &tools)?),
+        )
     })?;
     let wheel = steps.step("wheel", || wheel::build_quick_for(project, platform))?;
     steps.step("pytest without SYCL", || wheel_tests(project, &emulation, &wheel))
+}
+
+/// Zig as the linker, as a program without arguments.
+fn linker(project: &Project, tools: &Venv<'_>) -> Result<PathBuf> {
+    let script = project.target.join("aarch64/linker.sh");
+    let zigbuild = tools.dir.join("bin/cargo-zigbuild");
+    let target = format!("aarch64-linux-gnu.{TEST_GLIBC}");
+    let line = format!("#!/bin/sh\nexec {zigbuild:?} zig cc -- -target {target} \"$@\"\n");
+    project.shell.write_file(&script, line)?;
+    fs::set_permissions(&script, Permissions::from_mode(0o755))?;
+    Ok(script)
 }
 
 fn wheel_tests(project: &Project, emulation: &Emulation<'_>, wheel: &Path) -> Result<()> {
