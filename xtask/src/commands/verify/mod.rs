@@ -9,6 +9,7 @@
 //! | `supply.rs` | what comes from others |
 //! | `aarch64.rs` | the tests on another processor, under QEMU |
 //! | `fuzz.rs` | fuzzers, by cargo-fuzz |
+//! | `interface.rs` | the public interface of the library crates |
 //! | `tools.rs` | programs of other authors |
 //! | `matrix.rs` | parts with the tests of the gate in other settings |
 //! | `sanitize.rs` | ThreadSanitizer and Miri |
@@ -19,6 +20,7 @@ mod aarch64;
 mod campaigns;
 mod coverage;
 mod fuzz;
+mod interface;
 mod matrix;
 mod mutants;
 mod packed;
@@ -76,6 +78,8 @@ enum Part {
     Modules,
     /// clippy and the Rust tests without default features
     Features,
+    /// the public interface of the library crates is the one in `docs/interface`
+    Interface,
     /// the wheel as published: its contents, and its tests with kernels as users get them
     Published,
     /// the library crates for Windows: clippy, and their tests under Wine
@@ -146,6 +150,7 @@ impl Part {
             Self::Memory => sanitize::memory(project, steps),
             Self::Modules => matrix::modules(project, steps),
             Self::Features => matrix::features(project, steps),
+            Self::Interface => interface::run(project, steps),
             Self::Published => matrix::published(project, steps),
             Self::Windows => windows::run(project, steps),
             Self::Packages => matrix::packages(project, steps),

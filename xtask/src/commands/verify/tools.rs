@@ -11,6 +11,8 @@ type Tool = [&'static str; 2];
 
 pub(super) const CARGO_FUZZ: Tool = ["cargo-fuzz", "^0.13"];
 pub(super) const CARGO_DENY: Tool = ["cargo-deny", "^0.20"];
+/// Its version has to know the format of the nightly toolchain's rustdoc.
+pub(super) const CARGO_PUBLIC_API: Tool = ["cargo-public-api", "^0.52"];
 pub(super) const CARGO_MUTANTS: Tool = ["cargo-mutants", "^27"];
 
 /// The path of a program.
