@@ -92,11 +92,16 @@ impl Scalar {
     pub(crate) fn to_complex(self) -> Complex64 {
         match self {
             Self::Bool(value) => Complex64::new(f64::from(u8::from(value)), 0.0),
-            Self::Int(value) => Complex64::new(value as f64, 0.0),
+            Self::Int(value) => Complex64::new(nearest_f64(value), 0.0),
             Self::Float(value) => Complex64::new(value, 0.0),
             Self::Complex(value) => value,
         }
     }
+}
+
+/// The real number that is nearest to an integer. Nearly all have 64 bits, for which there is an instruction.
+pub(crate) fn nearest_f64(value: i128) -> f64 {
+    i64::try_from(value).map_or_else(|_| value as f64, |value| value as f64)
 }
 
 /// Absolute value of a complex number, to two units in the last place, also where squares would overflow.

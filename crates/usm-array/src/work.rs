@@ -294,13 +294,8 @@ impl Work {
     /// [`CreateOptions::arange`]. Numbers that give no array, which the function refuses, count as none.
     #[must_use]
     pub fn of_arange(new: &CreateOptions<'_>, start: Scalar, stop: Scalar, step: Scalar) -> Self {
-        let real = |number| match number {
-            Scalar::Bool(value) => f64::from(u8::from(value)),
-            Scalar::Int(value) => value as f64,
-            Scalar::Float(value) => value,
-            Scalar::Complex(value) => value.re,
-        };
-        let len = (real(stop) - real(start)) / real(step); // NaN and less than 0 become 0
+        let [start, stop, step] = [start, stop, step].map(|number| number.to_complex().re);
+        let len = (stop - start) / step; // NaN and less than 0 become 0
         Self::of_new(new, len as usize)
     }
 

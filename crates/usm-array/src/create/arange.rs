@@ -8,7 +8,7 @@ use crate::array::UsmArray;
 use crate::copy::CopyMode;
 use crate::dtype::{Class, Dtype};
 use crate::error::{CreateError, Result};
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, nearest_f64};
 
 impl CreateOptions<'_> {
     /// The numbers `start + i * step` from `start` to before `stop`: by default integers if all three are, else real numbers.
@@ -155,7 +155,7 @@ pub(super) fn real(
 ) -> std::result::Result<(f64, Option<i128>), CreateError> {
     match found {
         Scalar::Bool(value) => Ok((f64::from(u8::from(value)), Some(value.into()))),
-        Scalar::Int(value) => Ok((value as f64, Some(value))),
+        Scalar::Int(value) => Ok((nearest_f64(value), Some(value))),
         Scalar::Float(value) => Ok((value, None)),
         Scalar::Complex(_) => Err(CreateError::NotReal { argument, found }),
     }

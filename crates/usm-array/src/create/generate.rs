@@ -12,8 +12,10 @@ use crate::copy::compute;
 use crate::dtype::{Dtype, Element, half_from_f64};
 use crate::error::{Error, Result};
 use crate::layout::{Order, SliceItem};
-use crate::view::{bytes_of, zeroed_vec};
+use crate::view::{bytes_of, zeroed_array, zeroed_vec};
 
+/// Elements up to which a copy from the stack takes less time than a guard of the array.
+const FEW: usize = 32;
 const HOST_CHUNK_BYTES: usize = 64 << 10;
 const DEVICE_CHUNK_BYTES: usize = 4 << 20;
 
@@ -92,6 +94,11 @@ fn in_any_order<T: Element>(
     array: &UsmArray,
     fill: impl Fn(usize, &mut [T]) + Copy + Send + Sync + 'static,
 ) -> Result<()> {
+    if array.size() <= FEW && array.is_host_reachable() {
+        let elements = &mut zeroed_array::<T, FEW>()[..array.size()];
+        fill(0, elements);
+        return Ok(array.buffer().copy_from_host(bytes_of(elements), array.first_byte())?);
+    }
     match compute(array, fill)? {
         true => Ok(()),
         false => in_chunks(array, fill),

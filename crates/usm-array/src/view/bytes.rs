@@ -1,5 +1,7 @@
 //! Elements as bytes and back
 
+use std::mem;
+
 use crate::dtype::Element;
 use crate::error::{Error, Result};
 
@@ -38,6 +40,12 @@ pub(crate) fn with_capacity<T>(len: usize) -> Result<Vec<T>> {
     let failed = |_| Error::OutOfHostMemory { len_bytes: len.saturating_mul(size_of::<T>()) };
     numbers.try_reserve_exact(len).map_err(failed)?;
     Ok(numbers)
+}
+
+/// Elements of zero bytes.
+pub(crate) const fn zeroed_array<T: Element, const LEN: usize>() -> [T; LEN] {
+    // SAFETY: zero bytes are valid elements (promise 2 of `Element`).
+    unsafe { mem::zeroed() }
 }
 
 /// A vector of elements of zero bytes. The system maps the pages of a large one at the first write, by any thread.

@@ -30,7 +30,9 @@ mod scalar;
 mod slices;
 mod write;
 
-pub(crate) use bytes::{bytes_of, bytes_of_mut, elements_of, elements_of_mut, with_capacity, zeroed_vec};
+pub(crate) use bytes::{
+    bytes_of, bytes_of_mut, elements_of, elements_of_mut, with_capacity, zeroed_array, zeroed_vec,
+};
 pub(crate) use guarded::{HostRead, HostWrite, Reading, Writing};
 pub use iter::{ElementIndex, IndexedIter, Iter, IterMut};
 pub use parallel::ParIter;
