@@ -6,12 +6,12 @@ use std::os::unix::net::UnixStream;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
 use usm_core::fork::PerProcess;
 
-use super::message::{Answer, PATIENCE};
+use super::message::{Answer, PATIENCE, poll_soon};
 use super::server::{address, is_of_this_user};
 use crate::processes::reference::Reference;
 use crate::processes::{SharedBuffer, lock};
@@ -175,10 +175,9 @@ fn answer(stream: &UnixStream) -> std::result::Result<Answered, Unanswered> {
 /// Waits for the first byte of an answer. False when it did not come in time.
 fn wait(stream: &UnixStream) -> Result<bool> {
     let is_here = |longest: Duration| {
-        let longest = Timespec::try_from(longest).ok();
         // Of an error the next call says more.
-        poll(&mut [PollFd::new(stream, PollFlags::IN)], longest.as_ref())
-            .map_or_else(|error| error != Errno::INTR, |ready| ready > 0)
+        poll_soon(&mut [PollFd::new(stream, PollFlags::IN)], Some(longest), true)
+            .unwrap_or_else(|error| error != Errno::INTR)
     };
     if is_here(SOON) {
         return Ok(true);

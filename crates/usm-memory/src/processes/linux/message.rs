@@ -2,21 +2,30 @@
 
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::mem::MaybeUninit;
+use std::num::NonZero;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
+use std::thread;
+use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, Timespec, poll};
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
     SendFlags, recvmsg, sendmsg,
 };
+use usm_core::fork::ForkOnce;
 use usm_core::{DeviceLocation, SharedMemory, UsmKind};
 
 use crate::processes::SharedBuffer;
 
 /// How long one side waits for the other one to go on.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+
+/// So long one side looks whether the other one goes on, before it sleeps: the time of two or three wakes of a processor that slept.
+const MOMENT: Duration = Duration::from_micros(50);
 
 /// Most files of one memory.
 const MAX_FILES: usize = 4;
@@ -35,6 +44,40 @@ pub(super) enum Answer {
 fn invalid(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("the answer is malformed: {what}"))
 }
+
+/// Waits until something happens to one of the files, at most so long. True if something has. In a conversation the other side goes on
+/// within microseconds as a rule, and a processor that sleeps needs more to wake up: where there is another one, this looks again and again
+/// for a moment. Where that was in vain, all processors have other work, and the next waits sleep at once.
+pub(super) fn poll_soon(
+    files: &mut [PollFd<'_>],
+    longest: Option<Duration>,
+    is_conversation: bool,
+) -> rustix::io::Result<bool> {
+    if is_conversation && has_other_processor() {
+        // Two threads may count one wait, or lose one.
+        let sleeps = SLEEPS.load(Relaxed);
+        if sleeps == 0 {
+            let started = Instant::now();
+            while started.elapsed() < MOMENT {
+                if poll(files, Some(&Timespec::default()))? > 0 {
+                    return Ok(true);
+                }
+            }
+        }
+        SLEEPS.store(sleeps.checked_sub(1).unwrap_or(SLEEPS_IN_VAIN), Relaxed);
+    }
+    let longest = longest.and_then(|longest| Timespec::try_from(longest).ok());
+    poll(files, longest.as_ref()).map(|ready| ready > 0)
+}
+
+fn has_other_processor() -> bool {
+    static NUM_PROCESSORS: ForkOnce<usize> = ForkOnce::new();
+    *NUM_PROCESSORS.get_or_init(|| thread::available_parallelism().map_or(1, NonZero::get)) > 1
+}
+
+/// So many of the next waits sleep at once.
+static SLEEPS: AtomicU32 = AtomicU32::new(0);
+const SLEEPS_IN_VAIN: u32 = 16;
 
 /// Writes numbers, and bytes after their length.
 #[derive(Default)]

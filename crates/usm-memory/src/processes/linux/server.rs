@@ -20,14 +20,14 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 use rustix::rand::{GetRandomFlags, getrandom};
 use usm_core::Event;
 use usm_core::fork::{self, ForkHooks, ForkMutex, PerProcess};
 
-use super::message::Answer;
+use super::message::{Answer, poll_soon};
 use crate::processes::reference::{Reference, TOKEN_BYTES, Token};
 use crate::processes::{SharedBuffer, lock};
 use crate::{Error, Operand, Result, UsmBuffer, buffer, submit_async};
@@ -281,6 +281,7 @@ impl Server {
         let mut connections: Vec<Connection> = Vec::new();
         let mut pause = SHORTEST_PAUSE;
         let mut spare = self.spare();
+        let mut is_conversation = false;
         while !is_over() {
             let is_awaited = buffer::held_count() > 0;
             let streams = connections.iter().map(|connection| connection.stream.as_fd());
@@ -290,11 +291,11 @@ impl Server {
             let has_asked = connections.iter().any(|connection| connection.asked.is_some());
             let times = [(is_awaited, pause), (has_question, QUESTION), (has_asked, WORK)];
             let longest = times.into_iter().filter_map(|(is_due, time)| is_due.then_some(time)).min();
-            let longest = longest.and_then(|longest| Timespec::try_from(longest).ok());
-            if poll(&mut polled, longest.as_ref()).is_err_and(|error| error != Errno::INTR) {
+            if poll_soon(&mut polled, longest, is_conversation).is_err_and(|error| error != Errno::INTR) {
                 thread::sleep(PAUSE);
             }
             let is_ready: Vec<_> = polled.iter().map(|polled| !polled.revents().is_empty()).collect();
+            is_conversation = is_ready.iter().enumerate().any(|(number, is_ready)| *is_ready && number != 1);
             if end.is_some() && is_ready.last() == Some(&true) {
                 return;
             }
@@ -335,8 +336,7 @@ impl Server {
             let streams = connections.iter().map(|connection| connection.stream.as_fd());
             let mut polled: Vec<_> =
                 streams.map(|file| PollFd::from_borrowed_fd(file, PollFlags::IN)).collect();
-            let longest = Timespec { tv_sec: 0, tv_nsec: PAUSE.subsec_nanos().into() };
-            if poll(&mut polled, Some(&longest)).is_err() {
+            if poll_soon(&mut polled, Some(PAUSE), false).is_err() {
                 continue;
             }
             let is_ready: Vec<_> = polled.iter().map(|polled| !polled.revents().is_empty()).collect();
