@@ -108,10 +108,12 @@ fn safety_lists(content: &str) -> (BTreeMap<String, usize>, BTreeSet<String>) {
             last = text.split_once(". ").and_then(|(number, _)| number.parse().ok()).unwrap_or(last);
             names.extend(quoted(text));
         }
-        while lines
-            .next_if(|line| line.is_empty() || ["//", "#["].iter().any(|start| line.starts_with(start)))
-            .is_some()
-        {}
+        let mut is_attribute = false;
+        while let Some(line) = lines.next_if(|line| {
+            is_attribute || line.is_empty() || ["//", "#["].iter().any(|start| line.starts_with(start))
+        }) {
+            is_attribute = (is_attribute || line.starts_with("#[")) && !line.ends_with(']');
+        }
         let item = lines.peek().and_then(|line| declared(line)).unwrap_or_default();
         let known = lists.entry(item.to_owned()).or_insert(0);
         *known = last.max(*known);

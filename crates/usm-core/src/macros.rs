@@ -43,7 +43,9 @@ macro_rules! owned_handle {
     };
 }
 
-/// The texts of an enum without fields: `ALL`, `as_str`, `Display` and `FromStr`, which takes these texts alone.
+/// The texts of an enum without fields: `ALL`, `as_str`, `Display` and `FromStr`, which takes these texts alone. For all library crates.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! texts {
     ($name:ident, $what:literal: $($variant:ident = $text:literal),+ $(,)?) => {
         impl $name {

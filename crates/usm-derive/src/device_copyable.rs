@@ -36,7 +36,8 @@ pub(crate) fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
             );
             #(#checks)*
 
-            // SAFETY: 1. The layout is that of C, and each field was checked. 2. The sizes of the fields add up to the size of the struct.
+            // SAFETY: promise 1 of `DeviceCopyable`: the layout is that of C, and each field was checked. 2. The sizes of the fields add up to
+            // the size of the struct.
             #[automatically_derived]
             unsafe impl #usm_core::DeviceCopyable for #name {}
         };

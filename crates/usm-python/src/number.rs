@@ -1,8 +1,12 @@
 //! Python integers as Rust ones, sequences and words, with errors that name what they are about.
 
+use std::str::FromStr;
+
 use pyo3::exceptions::{PyException, PyMemoryError, PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyList, PyRange, PyTuple};
+
+use usm_array::usm_core::Error as CoreError;
 
 use crate::called;
 use crate::errors::{type_name, wrong_type};
@@ -122,10 +126,20 @@ pub(crate) fn item(name: &str, i: usize) -> String {
 
 /// What one of several words means.
 pub(crate) fn word<T: Copy>(name: &str, text: &str, words: &[(&str, T)]) -> PyResult<T> {
-    words.iter().find(|(word, _)| *word == text).map(|&(_, meaning)| meaning).ok_or_else(|| {
-        let words = words.iter().map(|(word, _)| format!("{word:?}")).collect::<Vec<_>>().join(", ");
-        let words =
-            words.rsplit_once(", ").map_or(words.clone(), |(first, last)| format!("{first} and {last}"));
-        value_error!("{name}: found {text:?}, allowed are {words}")
+    let meaning = words.iter().find(|(word, _)| *word == text).map(|&(_, meaning)| meaning);
+    meaning.ok_or_else(|| unknown(name, text, words.iter().map(|(word, _)| *word)))
+}
+
+/// The value that a text stands for.
+pub(crate) fn of_text<T: FromStr<Err = CoreError>>(name: &str, text: &str) -> PyResult<T> {
+    text.parse().map_err(|error| match error {
+        CoreError::UnknownText { allowed, .. } => unknown(name, text, allowed.iter().copied()),
+        other => value_error!("{name}: {other}"),
     })
+}
+
+fn unknown<'a>(name: &str, text: &str, allowed: impl Iterator<Item = &'a str>) -> PyErr {
+    let words = allowed.map(|word| format!("{word:?}")).collect::<Vec<_>>().join(", ");
+    let words = words.rsplit_once(", ").map_or(words.clone(), |(first, last)| format!("{first} and {last}"));
+    value_error!("{name}: found {text:?}, allowed are {words}")
 }

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The libraries, and the crate of the benches.
-pub(crate) const CRATES: [&str; 6] =
-    ["sycl-sys", "usm-core", "usm-memory", "usm-array", "usm-python", "usm-bench"];
+pub(crate) const CRATES: [&str; 7] =
+    ["usm-derive", "sycl-sys", "usm-core", "usm-memory", "usm-array", "usm-python", "usm-bench"];
 
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()

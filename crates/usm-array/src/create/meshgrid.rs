@@ -14,6 +14,8 @@ pub enum Indexing {
     Ij,
 }
 
+usm_memory::usm_core::texts!(Indexing, "indexing": Xy = "xy", Ij = "ij");
+
 impl UsmArray {
     /// The coordinates of all points of the grid that the arrays span, as one array per array of coordinates.
     ///

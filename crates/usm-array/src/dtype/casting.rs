@@ -1,9 +1,6 @@
 //! Which casts a rule allows
 
-use std::fmt;
-use std::str::FromStr;
-
-use super::{Class, Dtype, DtypeError};
+use super::{Class, Dtype};
 
 /// Rules for the loss of casts, as in NumPy. Each rule includes the rules before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,33 +18,7 @@ pub enum Casting {
     Unsafe,
 }
 
-impl Casting {
-    /// All rules with their names, the strictest first.
-    const NAMED: [(&str, Self); 5] = [
-        ("no", Self::No),
-        ("equiv", Self::Equiv),
-        ("safe", Self::Safe),
-        ("same_kind", Self::SameKind),
-        ("unsafe", Self::Unsafe),
-    ];
-}
-
-/// NumPy's word for it: `no`, `equiv`, `safe`, `same_kind` or `unsafe`.
-impl fmt::Display for Casting {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(Self::NAMED.iter().find(|(_, casting)| casting == self).map_or("", |(name, _)| name))
-    }
-}
-
-/// Takes NumPy's words.
-impl FromStr for Casting {
-    type Err = DtypeError;
-
-    fn from_str(text: &str) -> Result<Self, DtypeError> {
-        let named = Self::NAMED.into_iter().find(|&(name, _)| name == text);
-        named.map(|(_, casting)| casting).ok_or_else(|| DtypeError::UnknownCasting { found: text.to_owned() })
-    }
-}
+usm_memory::usm_core::texts!(Casting, "rule for casts": No = "no", Equiv = "equiv", Safe = "safe", SameKind = "same_kind", Unsafe = "unsafe");
 
 /// Whether a rule allows a cast.
 ///
@@ -111,15 +82,6 @@ mod tests {
         "---------ksssskkksk",
         "---------ksssskkkks",
     ];
-
-    #[test]
-    fn names_round_trip_and_others_are_refused() {
-        for (name, casting) in Casting::NAMED {
-            assert_eq!((name.parse(), casting.to_string().as_str()), (Ok(casting), name));
-        }
-        let error = "Safe".parse::<Casting>().expect_err("no casting").to_string();
-        assert!(error.contains("\"Safe\"") && error.contains("same_kind"), "{error}");
-    }
 
     #[test]
     fn casts_are_those_of_numpy() {

@@ -90,12 +90,6 @@ pub enum DtypeError {
         /// The text as given
         found: String,
     },
-    /// No rule for casts.
-    #[error("found {found:?}, allowed are \"no\", \"equiv\", \"safe\", \"same_kind\" and \"unsafe\"")]
-    UnknownCasting {
-        /// The text as given
-        found: String,
-    },
     /// A promotion without an array or a dtype.
     #[error(
         "found {found} operands, none of them with a dtype; allowed are operands with at least one array or dtype"

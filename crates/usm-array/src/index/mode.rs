@@ -12,6 +12,8 @@ pub enum IndexMode {
     Clip,
 }
 
+usm_memory::usm_core::texts!(IndexMode, "mode": Raise = "raise", Wrap = "wrap", Clip = "clip");
+
 impl IndexMode {
     /// The place along an axis of the given size, `None` if the index is refused. An axis of size 0 has no places.
     #[inline]

@@ -89,6 +89,8 @@ pub enum Order {
     F,
 }
 
+usm_memory::usm_core::texts!(Order, "order": C = "C", F = "F");
+
 /// Shape, strides and offset of an array, all counted in elements.
 ///
 /// Element `(i[0], …, i[r-1])` is `offset + Σ strides[k]·i[k]` elements away from the start of

@@ -16,6 +16,8 @@ pub enum CopyOrder {
     Keep,
 }
 
+usm_memory::usm_core::texts!(CopyOrder, "order": C = "C", F = "F", Any = "A", Keep = "K");
+
 impl CopyOrder {
     /// Whether a layout is as a copy would be, so that none is needed. Every layout keeps its own order.
     #[must_use]

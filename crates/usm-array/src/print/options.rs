@@ -14,6 +14,8 @@ pub enum Sign {
     Space,
 }
 
+usm_memory::usm_core::texts!(Sign, "sign": Minus = "-", Plus = "+", Space = " ");
+
 /// How many digits floating-point numbers have after the point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum FloatMode {
@@ -27,6 +29,8 @@ pub enum FloatMode {
     /// As many as `MaxPrec` gives to the number that has most of them, for all numbers.
     MaxPrecEqual,
 }
+
+usm_memory::usm_core::texts!(FloatMode, "float mode": Fixed = "fixed", Unique = "unique", MaxPrec = "maxprec", MaxPrecEqual = "maxprec_equal");
 
 /// How arrays are written, with NumPy's names and defaults.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,8 +1,11 @@
 //! Every public type goes wherever threads need it
 
 use std::collections::BTreeSet;
+use std::fmt::{Debug, Display};
+use std::str::FromStr;
 
 use usm_array::dlpack::*;
+use usm_array::usm_core;
 use usm_array::*;
 
 /// The names of the types, each of which has to be `Send` and `Sync` for this to compile.
@@ -144,4 +147,26 @@ fn every_public_type_is_send_and_sync() {
     let exported_there = exported(include_str!("../../src/dlpack/mod.rs"));
     assert!(exported_there.len() > 8, "{exported_there:?}");
     assert_eq!(exported_there.difference(&checked).collect::<Vec<_>>(), [] as [&&str; 0], "add them above");
+}
+
+#[test]
+fn texts_parse_to_the_values_that_have_them() {
+    fn check<T: Copy + Debug + Display + PartialEq + FromStr<Err = usm_core::Error>>(all: &[T]) {
+        for value in all {
+            let text = value.to_string();
+            assert_eq!(text.parse::<T>().unwrap(), *value);
+            let error = format!("{text}?").parse::<T>().unwrap_err().to_string();
+            assert!(
+                error.contains(&format!("{text}?\"")) && error.ends_with(&all[all.len() - 1].to_string()),
+                "{error}"
+            );
+        }
+    }
+    check(Order::ALL);
+    check(CopyOrder::ALL);
+    check(Casting::ALL);
+    check(IndexMode::ALL);
+    check(Indexing::ALL);
+    check(Sign::ALL);
+    check(FloatMode::ALL);
 }

@@ -35,6 +35,45 @@ use crate::{Error, Result};
 /// # Ok(())
 /// # }
 /// ```
+///
+/// With the executor of a program, or one as in the example of [`usm_core::Completion`](EventCompletion):
+///
+/// ```
+/// # use std::pin::pin;
+/// # use std::sync::Arc;
+/// # use std::task::{Context, Poll, Wake};
+/// # use std::thread::{self, Thread};
+/// # struct Unpark(Thread);
+/// # impl Wake for Unpark {
+/// #     fn wake(self: Arc<Self>) {
+/// #         self.0.unpark();
+/// #     }
+/// # }
+/// # fn block_on<F: Future>(future: F) -> F::Output {
+/// #     let (waker, mut future) = (Arc::new(Unpark(thread::current())).into(), pin!(future));
+/// #     loop {
+/// #         match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+/// #             Poll::Ready(output) => return output,
+/// #             Poll::Pending => thread::park(),
+/// #         }
+/// #     }
+/// # }
+/// use usm_memory::UsmBuffer;
+/// use usm_memory::usm_core::{Runtime, UsmKind};
+///
+/// async fn there_and_back(buffer: &UsmBuffer) -> usm_memory::Result<Vec<u8>> {
+///     buffer.copy_from_vec_async(vec![1, 2, 3, 4], 0, &[])?.await?;
+///     buffer.to_vec_async(&[])?.await
+/// }
+///
+/// # fn main() -> usm_memory::Result<()> {
+/// let runtime = Runtime::global();
+/// let queue = runtime.default_queue(runtime.host_device())?;
+/// let buffer = UsmBuffer::allocate(&queue, UsmKind::Device, 4)?;
+/// assert_eq!(block_on(there_and_back(&buffer))?, [1, 2, 3, 4]);
+/// # Ok(())
+/// # }
+/// ```
 pub struct Completion<H = ()> {
     /// Invariant X2: the operation is complete when these are. Nothing is under way of what was recorded in a graph.
     events: Vec<Event>,

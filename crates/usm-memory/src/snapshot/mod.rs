@@ -41,17 +41,7 @@ pub enum Holder {
     Leased,
 }
 
-impl Holder {
-    /// `"owned"`, `"borrowed"` or `"leased"`.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Owned => "owned",
-            Self::Borrowed => "borrowed",
-            Self::Leased => "leased",
-        }
-    }
-}
+usm_core::texts!(Holder, "holder": Owned = "owned", Borrowed = "borrowed", Leased = "leased");
 
 /// What is known of live memory.
 #[derive(Clone, Debug)]

@@ -78,11 +78,11 @@ pub struct BorrowFunctions {
 }
 
 /// Whether another copy of this library may use the table of this one.
-static IS_SHARED: AtomicBool = AtomicBool::new(false);
+static HAS_OTHERS: AtomicBool = AtomicBool::new(false);
 
 /// Whether other copies of this library in the process use memory. They do not know the operations of this one.
 pub(crate) fn has_other_copies() -> bool {
-    IS_SHARED.load(Ordering::Relaxed) || theirs().is_some()
+    HAS_OTHERS.load(Ordering::Relaxed) || theirs().is_some()
 }
 
 static OURS: BorrowFunctions = BorrowFunctions {
@@ -101,7 +101,7 @@ impl BorrowFunctions {
     /// Those of this copy, for another one. Its operations on published memory are complete when they return from now on.
     #[must_use]
     pub fn of_this_copy() -> &'static Self {
-        IS_SHARED.store(true, Ordering::Relaxed);
+        HAS_OTHERS.store(true, Ordering::Relaxed);
         &OURS
     }
 

@@ -11,7 +11,7 @@ use super::resolve::{device_argument, device_objects, device_of};
 use super::runtime;
 use super::{dpctl, enums, listing, partition, pickle};
 use crate::errors::{OrRaise, wrong_type};
-use crate::number::word;
+use crate::number::of_text;
 
 /// Whether an object of this package or of dpctl stands for the same SYCL device; `None` lets the other object answer.
 fn equal(device: &Bound<'_, SyclDevice>, other: &Bound<'_, PyAny>) -> PyResult<Option<bool>> {
@@ -293,9 +293,7 @@ class_of_facts! {
         #[pyo3(signature = (peer, value="access_supported"))]
         fn can_access_peer(&self, py: Python<'_>, peer: &Bound<'_, PyAny>, value: &str) -> PyResult<bool> {
             let peer = peer_argument(py, peer)?;
-            use PeerAccess::{AccessSupported, AtomicsSupported};
-            let words = [("access_supported", AccessSupported), ("atomics_supported", AtomicsSupported)];
-            let access = word("value", value, &words)?;
+            let access: PeerAccess = of_text("value", value)?;
             Ok(self.device.can_access_peer(&peer, access))
         }
 

@@ -1,10 +1,12 @@
 //! Arguments of the array functions: shapes, dtypes, orders, indices.
 
+use std::str::FromStr;
+
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyComplex, PyFloat, PyInt, PyString, PyTuple, PyType};
 use usm_array::num_complex::Complex64;
-use usm_array::usm_core::Device;
+use usm_array::usm_core::{Device, Error as CoreError};
 use usm_array::{
     Axes, CopyMode, CopyOrder, CreateOptions, DefaultDtypes, Dtype, DtypeError, Order, Scalar, WeakScalar,
     default_dtypes,
@@ -14,7 +16,7 @@ use super::known_dtypes;
 use crate::builtin::is_builtin;
 use crate::errors::wrong_type;
 use crate::imported;
-use crate::number::{index, index_sequence, plain};
+use crate::number::{index, index_sequence, of_text, plain};
 
 /// An integer or a tuple or list of integers, none negative.
 pub(super) fn shape(object: &Bound<'_, PyAny>) -> PyResult<Axes<usize>> {
@@ -142,11 +144,7 @@ pub(super) fn narrow_dtype_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Dtyp
 
 /// `"C"` or `"F"`.
 pub(super) fn order(text: &str) -> PyResult<Order> {
-    match text.as_bytes() {
-        b"C" | b"c" => Ok(Order::C),
-        b"F" | b"f" => Ok(Order::F),
-        _ => Err(value_error!("order: found {text:?}, allowed are \"C\" and \"F\"")),
-    }
+    of_letter("order", text)
 }
 
 /// A Python number, or a NumPy one; `None` for any other object.
@@ -251,13 +249,12 @@ pub(super) fn copy_mode(copy: Option<bool>) -> CopyMode {
 }
 
 pub(super) fn copy_order(text: &str) -> PyResult<CopyOrder> {
-    match text {
-        "C" | "c" => Ok(CopyOrder::C),
-        "F" | "f" => Ok(CopyOrder::F),
-        "A" | "a" => Ok(CopyOrder::Any),
-        "K" | "k" => Ok(CopyOrder::Keep),
-        _ => Err(value_error!("order: found {text:?}, allowed are \"C\", \"F\", \"A\" and \"K\"")),
-    }
+    of_letter("order", text)
+}
+
+/// The value of a letter, which NumPy takes in both cases.
+fn of_letter<T: FromStr<Err = CoreError>>(name: &str, text: &str) -> PyResult<T> {
+    text.parse().or_else(|_| text.to_uppercase().parse()).or_else(|_| of_text(name, text))
 }
 
 /// The options for new arrays, of a dtype where one was asked for.

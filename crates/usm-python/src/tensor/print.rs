@@ -5,7 +5,7 @@ use std::sync::{PoisonError, RwLock};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat};
-use usm_array::{FloatMode, PrintOptions, Sign, UsmArray, Work};
+use usm_array::{PrintOptions, UsmArray, Work};
 
 use crate::errors::{OrRaise, wrong_type};
 use crate::imported;
@@ -18,18 +18,6 @@ static OPTIONS: RwLock<Option<PrintOptions>> = RwLock::new(None);
 
 fn current() -> PrintOptions {
     OPTIONS.read().unwrap_or_else(PoisonError::into_inner).clone().unwrap_or_default()
-}
-
-const FLOAT_MODES: [(&str, FloatMode); 4] = [
-    ("fixed", FloatMode::Fixed),
-    ("unique", FloatMode::Unique),
-    ("maxprec", FloatMode::MaxPrec),
-    ("maxprec_equal", FloatMode::MaxPrecEqual),
-];
-const SIGNS: [(&str, Sign); 3] = [("-", Sign::Minus), ("+", Sign::Plus), (" ", Sign::Space)];
-
-fn word_of<T: PartialEq>(value: &T, words: &[(&'static str, T)]) -> &'static str {
-    words.iter().find(|(_, other)| other == value).map_or("", |(word, _)| word)
 }
 
 /// Changes to print options; `None` changes nothing.
@@ -61,10 +49,10 @@ impl Changes<'_, '_> {
             }
         }
         if let Some(word) = self.floatmode {
-            options.floatmode = number::word("floatmode", word, &FLOAT_MODES)?;
+            options.floatmode = number::of_text("floatmode", word)?;
         }
         if let Some(word) = self.sign {
-            options.sign = number::word("sign", word, &SIGNS)?;
+            options.sign = number::of_text("sign", word)?;
         }
         options.suppress = self.suppress.unwrap_or(options.suppress);
         if let Some(text) = self.nanstr {
@@ -94,10 +82,10 @@ fn of_numpy(py: Python<'_>) -> PyResult<PrintOptions> {
         edgeitems: number("edgeitems")?,
         linewidth: number("linewidth")?,
         suppress: theirs.get_item("suppress")?.is_truthy()?,
-        sign: number::word("sign", &word("sign")?, &SIGNS)?,
+        sign: number::of_text("sign", &word("sign")?)?,
         nanstr: Cow::Owned(word("nanstr")?),
         infstr: Cow::Owned(word("infstr")?),
-        floatmode: number::word("floatmode", &word("floatmode")?, &FLOAT_MODES)?,
+        floatmode: number::of_text("floatmode", &word("floatmode")?)?,
     })
 }
 
@@ -152,11 +140,11 @@ pub(crate) fn get_print_options(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     dict.set_item("edgeitems", options.edgeitems)?;
     dict.set_item("threshold", options.threshold)?;
     dict.set_item("precision", options.precision)?;
-    dict.set_item("floatmode", word_of(&options.floatmode, &FLOAT_MODES))?;
+    dict.set_item("floatmode", options.floatmode.as_str())?;
     dict.set_item("suppress", options.suppress)?;
     dict.set_item("nanstr", options.nanstr)?;
     dict.set_item("infstr", options.infstr)?;
-    dict.set_item("sign", word_of(&options.sign, &SIGNS))?;
+    dict.set_item("sign", options.sign.as_str())?;
     Ok(dict)
 }
 

@@ -264,12 +264,14 @@ pub(super) struct PoolAccess {
 }
 
 /// The reason why there is no driver.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, thiserror::Error, usm_derive::ErrorDebug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LoadError {
     /// The library cannot be loaded: the loader's text.
+    #[error("there is no driver: {0}")]
     NotFound(String),
     /// The library is there: the reason why it cannot be used.
+    #[error("the driver cannot be used: {0}")]
     Unusable(String),
 }
 

@@ -6,6 +6,7 @@ use usm_array::{Conversion, CopyMode, default_dtypes};
 use super::super::arguments::copy_order;
 use super::super::{arguments, transfer};
 use super::{new_memory, operands};
+use crate::number::of_text;
 use crate::objects::UsmNdarray;
 
 /// astype(x, dtype, /, *, order="K", casting="unsafe", copy=True, device=None)
@@ -37,7 +38,7 @@ pub(crate) fn astype<'py>(
     let device = queue.as_ref().unwrap_or(array.queue()).device();
     let dtype = Some(arguments::explicit_dtype(dtype, &|| default_dtypes(device))?);
     let copy = if copy { CopyMode::Always } else { CopyMode::IfNeeded };
-    let casting = operands::casting(casting)?;
+    let casting = of_text("casting", casting)?;
     let wanted = Conversion { dtype, queue: queue.as_ref(), order, copy, casting, ..Conversion::default() };
     if array.is_as(&wanted) && x.is_instance_of::<UsmNdarray>() {
         return Ok(x.clone());

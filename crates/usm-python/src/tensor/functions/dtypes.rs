@@ -8,7 +8,7 @@ use super::super::arguments;
 use super::dtype_object;
 use super::operands;
 use crate::errors::{OrValueError, wrong_type};
-use crate::number::item;
+use crate::number::{item, of_text};
 
 /// can_cast(from_, to, /, *, casting="safe")
 ///
@@ -23,7 +23,7 @@ use crate::number::item;
 #[pyo3(signature = (from_, to, /, *, casting="safe"))]
 pub(crate) fn can_cast(from_: &Bound<'_, PyAny>, to: &Bound<'_, PyAny>, casting: &str) -> PyResult<bool> {
     let from = dtype_or_array("from_", from_)?;
-    Ok(usm_array::can_cast(from, operands::named_dtype("to", to)?, operands::casting(casting)?))
+    Ok(usm_array::can_cast(from, operands::named_dtype("to", to)?, of_text("casting", casting)?))
 }
 
 /// result_type(*arrays_and_dtypes)

@@ -6,7 +6,7 @@ use usm_array::{Indexing, UsmArray, Work};
 
 use super::operands::{self, Diagonal};
 use super::results;
-use crate::number::word;
+use crate::number::of_text;
 use crate::objects::UsmNdarray;
 
 /// tril(x, /, *, k=0)
@@ -59,7 +59,7 @@ pub(crate) fn meshgrid<'py>(
     arrays: &Bound<'py, PyTuple>,
     indexing: &str,
 ) -> PyResult<Bound<'py, PyTuple>> {
-    let indexing = word("indexing", indexing, &[("xy", Indexing::Xy), ("ij", Indexing::Ij)])?;
+    let indexing: Indexing = of_text("indexing", indexing)?;
     let arrays = operands::variadic("arrays", arrays)?;
     let grids = results::run(py, Work::of_meshgrid(&arrays), move || {
         UsmArray::meshgrid(&arrays.iter().collect::<Vec<_>>(), indexing, true)

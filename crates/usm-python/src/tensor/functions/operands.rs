@@ -3,14 +3,14 @@
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyInt, PySequence, PyString, PyTuple};
-use usm_array::{Casting, Conversion, DefaultDtypes, Dtype, IndexMode, Scalar, UsmArray};
+use usm_array::{Conversion, DefaultDtypes, Dtype, Scalar, UsmArray};
 
 use super::super::exchange::{Source, Wanted, array_from};
 use super::super::operand::{NumberOrArray, index_array};
 use super::super::{arguments, transfer};
 use crate::errors::{reworded, wrong_type};
 use crate::interface::import::{Found, array_if_usm, no_usm};
-use crate::number::{index, index_sequence, is_list_or_tuple, item, sequence, word};
+use crate::number::{index, index_sequence, is_list_or_tuple, item, sequence};
 use crate::objects::UsmNdarray;
 
 /// Any object with the interface, to work on for long. Errors start with the name of the argument.
@@ -158,19 +158,6 @@ pub(super) fn counts(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Vec<usiz
 pub(super) fn is_sequence(object: &Bound<'_, PyAny>) -> bool {
     let is_one = object.is_instance_of::<PyInt>() || object.is_instance_of::<PyString>();
     is_list_or_tuple(object) || (!is_one && object.cast::<PySequence>().is_ok())
-}
-
-/// What becomes of indices outside of their axis.
-pub(super) fn mode(text: &str) -> PyResult<IndexMode> {
-    use IndexMode::{Clip, Raise, Wrap};
-    word("mode", text, &[("raise", Raise), ("wrap", Wrap), ("clip", Clip)])
-}
-
-/// Which casts are allowed.
-pub(super) fn casting(text: &str) -> PyResult<Casting> {
-    use Casting::{Equiv, No, Safe, SameKind, Unsafe};
-    let words = [("no", No), ("equiv", Equiv), ("safe", Safe), ("same_kind", SameKind), ("unsafe", Unsafe)];
-    word("casting", text, &words)
 }
 
 /// A number, an array, or what asarray makes of another object, in memory as that of another array if there is one. The numbers of a

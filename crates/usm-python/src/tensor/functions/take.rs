@@ -7,6 +7,7 @@ use super::super::operand::NumberOrArray;
 use super::operands;
 use super::results;
 use crate::errors::OrRaise;
+use crate::number::of_text;
 use crate::objects::UsmNdarray;
 
 /// take(x, indices, /, *, axis=None, out=None, mode="raise")
@@ -35,7 +36,7 @@ pub(crate) fn take<'py>(
     let array = operands::array("x", x)?;
     let indices = operands::places("indices", indices, &array)?;
     let axis = array.only_axis(operands::axis("axis", axis)?).or_raise()?;
-    let mode = operands::mode(mode)?;
+    let mode = of_text("mode", mode)?;
     let all = [("x", (&array).into()), ("indices", (&indices).into())];
     results::ResultTarget::new(out, &all, UsmArray::check_out)?
         .give(x.py(), move || array.take(&indices, axis, mode))
@@ -65,7 +66,7 @@ pub(crate) fn put(
     let array = operands::array("x", x)?;
     let indices = operands::places("indices", indices, &array)?;
     let axis = array.only_axis(operands::axis("axis", axis)?).or_raise()?;
-    let mode = operands::mode(mode)?;
+    let mode = of_text("mode", mode)?;
     let values = cast_value("vals", vals, &array)?;
     check_all_queues(&array, &indices, &values)?;
     results::run(x.py(), Work::of_operands([&array, &indices]), move || match axis {
@@ -97,7 +98,7 @@ pub(crate) fn take_along_axis(
 ) -> PyResult<UsmNdarray> {
     let array = operands::array("x", x)?;
     let indices = operands::places("indices", indices, &array)?;
-    let mode = operands::mode(mode)?;
+    let mode = of_text("mode", mode)?;
     check_queues([("x", (&array).into()), ("indices", (&indices).into())]).or_raise()?;
     results::array(py, Work::of_operands([&array, &indices]), move || {
         array.take_along_axis(&indices, Some(axis), mode)
@@ -128,7 +129,7 @@ pub(crate) fn put_along_axis(
 ) -> PyResult<()> {
     let array = operands::array("x", x)?;
     let indices = operands::places("indices", indices, &array)?;
-    let (mode, values) = (operands::mode(mode)?, cast_value("vals", vals, &array)?);
+    let (mode, values) = (of_text("mode", mode)?, cast_value("vals", vals, &array)?);
     check_all_queues(&array, &indices, &values)?;
     results::run(x.py(), Work::of_operands([&array, &indices]), move || {
         array.put_along_axis(&indices, &values, Some(axis), mode)
