@@ -38,6 +38,21 @@ pub(crate) fn build_quick(project: &Project) -> Result<PathBuf> {
     native(project, MANIFEST, "wheels-quick", QUICK)
 }
 
+/// Builds the same with a sanitizer, which the variables say, for a target: the flags reach no program of the build then.
+pub(crate) fn build_sanitized(
+    project: &Project,
+    target: &str,
+    variables: [(&str, OsString); 3],
+) -> Result<PathBuf> {
+    let tools = Venv::with(project, "venv-tools", &[MAKE])?;
+    let folder = project.target.join("wheels-sanitized");
+    project.shell.remove_path(&folder)?;
+    // The run-time library, which the wheel does not name, has its symbols.
+    let options = format!("{QUICK} --target {target} --compatibility linux --auditwheel skip");
+    quietly(maturin(&tools, MANIFEST, &folder, &options).envs(variables))?;
+    only_one(project, &folder, ".whl")
+}
+
 /// Builds the wheel of the example of an extension, for tests. With the features of our wheel, it needs none of our crates once more.
 pub(crate) fn build_extension(project: &Project) -> Result<PathBuf> {
     let options = format!("{QUICK} --features usm-python/svg");

@@ -6,7 +6,8 @@ mod platform;
 mod sbom;
 
 pub(crate) use build::{
-    build, build_extension, build_native, build_quick, build_quick_for, build_sdist, path_with_zig,
+    build, build_extension, build_native, build_quick, build_quick_for, build_sanitized, build_sdist,
+    path_with_zig,
 };
 pub(crate) use contents::Contents;
 pub(crate) use platform::Platform;

@@ -85,7 +85,7 @@ const FAILS: &str = "--error-exitcode=9";
 const DROPPED: [&str; 2] = ["usm-memory", "random_drops"];
 
 /// The runs of each part, one after the other.
-pub(super) const CAMPAIGNS: [Campaign; 25] = [
+pub(super) const CAMPAIGNS: [Campaign; 26] = [
     Campaign {
         part: Part::Fuzz,
         step: "fuzzers",
@@ -94,6 +94,16 @@ pub(super) const CAMPAIGNS: [Campaign; 25] = [
         minutes: None,
         under: &[],
     },
+    rust(Part::Memory, "valgrind over ends of processes", ["usm-core", "process_end"], &[]).under(&[
+        "valgrind",
+        "--quiet",
+        FAILS,
+        "--leak-check=full",
+        "--errors-for-leak-kinds=definite",
+        "--trace-children=yes",
+        // Seen from the folder of the package.
+        "--suppressions=tests/valgrind.supp",
+    ]),
     rust(Part::Layouts, "layouts", ["usm-array", "bounds"], LAYOUTS),
     rust(Part::Drops, "drops in Rust", DROPPED, &[DROPS]),
     rust(Part::Drops, "drops in Rust on strict devices", DROPPED, &[DROPS, STRICT]),

@@ -72,7 +72,7 @@ enum Part {
     Miri,
     /// no data race in usm-memory, by ThreadSanitizer
     Threads,
-    /// no memory error and no leak in the tests of the library crates, by AddressSanitizer and LeakSanitizer
+    /// no memory error in the tests of the library crates and of the wheel, by AddressSanitizer, and no leak of the crates, by LeakSanitizer; neither at the end of processes, by valgrind
     Memory,
     /// each module of kernels builds on the SYCL device
     Modules,
@@ -147,7 +147,10 @@ impl Part {
         match self {
             Self::Miri => sanitize::miri(project, steps),
             Self::Threads => sanitize::threads(project, steps),
-            Self::Memory => sanitize::memory(project, steps),
+            Self::Memory => {
+                sanitize::memory(project, steps)?;
+                campaigns::run(project, self, options.minutes, steps)
+            }
             Self::Modules => matrix::modules(project, steps),
             Self::Features => matrix::features(project, steps),
             Self::Interface => interface::run(project, steps),

@@ -1,13 +1,17 @@
 //! ThreadSanitizer, AddressSanitizer and Miri over the code whose mistakes they find.
 
+use std::ffi::OsString;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use xshell::Cmd;
 
+use crate::commands::test::python;
 use crate::commands::test::rust::{DEVICE_LIBRARIES, runner};
 use crate::project::{Project, openly_for_long, quietly};
+use crate::python::{NUMPY, PYTEST, Venv};
 use crate::report::{Steps, say};
+use crate::wheel;
 
 /// Tests that the sanitizer cannot run. The first one states how much is kept, which does not hold where threads run so slowly. The
 /// names of the others begin so: a child of a fork beside other threads can hang in the sanitizer's own locks.
@@ -30,6 +34,11 @@ const NOT_IN_ADDRESS_SANITIZER: [&str; 12] = [
     "protected::other_faults",
     "told_from_junk",
 ];
+
+/// Tests of the wheel that run with AddressSanitizer: not those that limit addresses, measure time or memory, look at stderr at the end of
+/// programs, or start programs that do not bear its library.
+const IN_ADDRESS_SANITIZER: &str = "not robust and not limits and not drawings and not bench and not guide and not doctor \
+     and not environment and not random and not load and not fork";
 
 /// The runs of Miri: a crate, its unit tests, and the number of random cases per property. The classes of sizes and the pieces of a
 /// transfer are plain arithmetic over all sizes, which takes too long there.
@@ -82,15 +91,34 @@ pub(super) fn memory(project: &Project, steps: &mut Steps) -> Result<()> {
         // Tests ask for more memory than there is, which is an error and no find.
         let tests = tests.env("ASAN_OPTIONS", "allocator_may_return_null=1");
         openly_for_long(by(project, "address", tests))
+    })?;
+    steps.step("pytest with AddressSanitizer, on the host backend", || {
+        let library = quietly(project.command("gcc").arg("-print-file-name=libasan.so"))?;
+        let library = Path::new(library.trim());
+        let remedy = "apt install gcc";
+        ensure!(library.is_file(), "Python needs the library of the sanitizer that gcc has: {remedy}");
+        let wheel = wheel::build_sanitized(project, &host(project)?, variables(project, "address"))?;
+        let venv = Venv::with(project, "venv-sanitized", &[PYTEST, NUMPY])?;
+        venv.install_wheel(&wheel)?;
+        let tests = python::pytest(project, &venv, &[python::WHEEL_TESTS]).args(["-k", IN_ADDRESS_SANITIZER]);
+        // CPython keeps memory at its end, and handles SIGSEGV in tests.
+        let options = "detect_leaks=0:handle_segv=0:allocator_may_return_null=1";
+        let tests = tests.env("LD_PRELOAD", library).env("ASAN_OPTIONS", options);
+        python::run(project, openly_for_long, python::hide_sycl(tests))
     })
 }
 
-/// Tests with a sanitizer. Options of a nightly compiler, which the stable one has too.
+/// Tests with a sanitizer.
 fn by<'p>(project: &Project, sanitizer: &str, tests: Cmd<'p>) -> Cmd<'p> {
+    sanitized(project, tests.envs(variables(project, sanitizer)))
+}
+
+/// Options of a nightly compiler, which the stable one has too, and a build folder of their own.
+fn variables(project: &Project, sanitizer: &str) -> [(&'static str, OsString); 3] {
     // The stand-ins, which programs load, use the sanitizer of the program.
     let flags = format!("-Zsanitizer={sanitizer} -Clink-arg=-Wl,--export-dynamic");
-    let tests = tests.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", flags);
-    sanitized(project, tests)
+    let folder = project.target.join("sanitize");
+    [("RUSTC_BOOTSTRAP", "1".into()), ("RUSTFLAGS", flags.into()), ("CARGO_TARGET_DIR", folder.into())]
 }
 
 /// Miri over unit tests of usm-memory, in several orders of threads, and of the layouts of usm-array.
