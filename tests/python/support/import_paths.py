@@ -81,6 +81,8 @@ def prepare(device: str) -> Callable[[random.Random], Counter[str]]:
             happened[f"{name}: {execute(path)}"] += 1
             path.after()
         mutator.target = None
+        # The frames of an exception have what was handed over.
+        mutator.raised.clear()
         path.after_round()
 
     def play(choice: random.Random) -> Counter[str]:
