@@ -101,8 +101,8 @@ impl Control {
         Ok(unsafe { (self.calls)(function.as_ptr()) })
     }
 
-    /// Sets a number that a variable `CUDA_LOOPBACK_…` has, too: `DEVICES` and `MEMORY_BYTES` before `cuInit`, `DELAY_US` and `SEED`.
-    /// False if it is not valid.
+    /// Sets a number that a variable `CUDA_LOOPBACK_…` has, too: `DEVICES` and `MEMORY_BYTES` before `cuInit`, `DELAY_US`, `SEED`
+    /// and `LOAD_MS`. False if it is not valid.
     ///
     /// # Errors
     ///

@@ -11,6 +11,8 @@ pub(crate) struct Settings {
     /// The longest delay of an operation.
     pub(crate) delay: Duration,
     pub(crate) seed: u64,
+    /// How long a module takes to load.
+    pub(crate) load: Duration,
 }
 
 /// A reservation of address space has twice this many bytes, so that eight devices fit.
@@ -20,10 +22,10 @@ const MAX_DEVICES: u64 = 8;
 impl Settings {
     /// The defaults, changed by the variables `CUDA_LOOPBACK_…`; and the variables that have no valid value.
     pub(crate) fn from_environment() -> (Self, Vec<String>) {
-        let mut settings =
-            Self { devices: 1, memory_bytes: 4 << 30, delay: Duration::from_micros(50), seed: 1 };
+        let (delay, load) = (Duration::from_micros(50), Duration::ZERO);
+        let mut settings = Self { devices: 1, memory_bytes: 4 << 30, delay, seed: 1, load };
         let mut wrong = Vec::new();
-        for name in ["DEVICES", "MEMORY_BYTES", "DELAY_US", "SEED"] {
+        for name in ["DEVICES", "MEMORY_BYTES", "DELAY_US", "SEED", "LOAD_MS"] {
             let variable = format!("CUDA_LOOPBACK_{name}");
             let Ok(text) = std::env::var(&variable) else { continue };
             if !text.parse().is_ok_and(|value| settings.set(name, value)) {
@@ -42,6 +44,7 @@ impl Settings {
             }
             ("DELAY_US", Ok(_)) => self.delay = Duration::from_micros(value),
             ("SEED", Ok(_)) => self.seed = value,
+            ("LOAD_MS", Ok(_)) => self.load = Duration::from_millis(value),
             _ => return false,
         }
         true

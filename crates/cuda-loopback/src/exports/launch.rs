@@ -2,6 +2,7 @@
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::{Arc, Mutex};
+use std::thread;
 
 use super::{export, give, handle};
 use crate::codes::{Code, Outcome};
@@ -10,7 +11,7 @@ use crate::host;
 use crate::kernels::Launch;
 use crate::operations::submit;
 use crate::ptx;
-use crate::state::{Function, Handle, Module, Object, State};
+use crate::state::{Function, Handle, Module, Object, State, lock};
 use crate::streams::Work;
 
 /// `CU_JIT_ERROR_LOG_BUFFER` and `CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES`.
@@ -78,6 +79,9 @@ export! {
                 log_bytes = value;
             }
         }
+        let load = state.settings.load;
+        drop(state); // other calls go on
+        thread::sleep(load);
         let compiled = compile(image).map_err(|(code, reason)| {
             let text = format!("cuda-loopback: {reason}");
             let len = text.len().min(log_bytes.saturating_sub(1));
@@ -87,7 +91,7 @@ export! {
             }
             code.refusal()
         })?;
-        let new = create(&mut state, device, compiled);
+        let new = create(&mut lock(), device, compiled);
         // SAFETY: the header's contract: writable.
         unsafe { give(module, handle(new)) }
     }
