@@ -17,7 +17,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 import usm, usm.memory as um, usm.tensor as ut
 
 BACKEND = {backend!r}
-DEVICE = "host:cpu:0" if BACKEND == "host" else next(d for d in usm.get_devices() if str(d.backend) != "host")
+DEVICE = usm.SyclDevice({device!r})
 QUEUE = usm.SyclQueue(DEVICE, property="in_order")
 
 
@@ -40,8 +40,8 @@ def until(condition, seconds=60):
 
 def run(backend: str, code: str, seconds: float = 60) -> str:
     """What `code` prints on that backend. It must end well and in time, and print nothing to stderr."""
-    requirements.device_of(backend)  # skips or fails here where there is none
-    program = PRELUDE.format(backend=backend) + textwrap.dedent(code)
+    device = requirements.device_of(backend).filter_string  # skips or fails here where there is none
+    program = PRELUDE.format(backend=backend, device=device) + textwrap.dedent(code)
     command = [sys.executable, "-X", "dev", "-W", "ignore", "-c", program]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
         try:
