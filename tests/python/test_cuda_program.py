@@ -1,9 +1,11 @@
 """Kernels on a CUDA device, from PTX and from CUDA C, beside what the stand-in of the driver can run."""
 
+import os
 import struct
 from importlib import metadata
 
 import pytest
+from test_robust_interrupt import INTERRUPTED
 
 import usm
 import usm.memory as um
@@ -11,7 +13,7 @@ import usm.program as up
 import usm.tensor as ut
 from usm import _locate
 
-from support import requirements
+from support import children, requirements
 from support.cuda import SCALE
 
 SOURCE = """
@@ -77,6 +79,65 @@ def test_refused_programs(cuda_queue):
         up.create_program_from_spirv(cuda_queue, struct.pack("5I", 0x07230203, 0x10000, 0, 1, 0))
     with pytest.raises(ValueError, match='no kernel named "sale"'):
         up.create_program_from_ptx(cuda_queue, SCALE).get_sycl_kernel("sale")
+
+
+LOADS = """
+import ctypes, usm.program
+from support.cuda import SCALE
+driver = ctypes.CDLL(os.environ["USM_CUDA_DRIVER"])
+def loads():
+    return driver.cuda_loopback_calls(b"cuModuleLoadDataEx")
+def slow(is_slow):
+    driver.cuda_loopback_set(b"LOAD_MS", ctypes.c_uint64(600 if is_slow else 0))
+a, b, indices = array(8), array((8, 8), "i2"), array(2, "i8")
+"""
+
+
+def test_ctrl_c_while_a_module_loads(cuda_queue, monkeypatch, came_back):
+    """The load goes on, and the next call waits for its kernel. No module is loaded twice."""
+    if not requirements.is_stand_in(cuda_queue.sycl_device):
+        pytest.skip("only the stand-in of the CUDA driver loads modules as slowly as a test wants")
+    monkeypatch.setenv("PYTHONPATH", os.path.dirname(__file__))
+    came_back(
+        children.run(
+            "sycl",
+            INTERRUPTED
+            + LOADS
+            + """
+works = {   # with the number of modules
+    "index array": (1, lambda: a[indices].tolist()),
+    "copy": (1, lambda: b[::-2, ::-3].copy().tolist()),
+    "a refused module": (2, lambda: [x.tolist() for x in ut.nonzero(a)]),
+}
+expected = [0.0, 0.0], [[0] * 3] * 4, [[]]
+for (name, (modules, work)), result in zip(works.items(), expected, strict=True):
+    before = loads()
+    slow(True)
+    if "refused" in name:
+        driver.cuda_loopback_fail(b"cuModuleLoadDataEx", ctypes.c_size_t(1), ctypes.c_uint(218))
+    took = interrupted(work, 0.1)
+    print(f"{name}: back {took * 1e3:.0f} ms after Ctrl-C")
+    assert took < 0.4, "the load was waited for"
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(work())) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [result] * 3, (name, found)
+    assert loads() == before + modules, (name, loads() - before)
+    slow(False)
+    assert work() == result and loads() == before + modules
+
+slow(True)
+took = interrupted(lambda: usm.program.create_program_from_ptx(QUEUE, SCALE), 0.1)
+print(f"create_program_from_ptx: back {took * 1e3:.0f} ms after Ctrl-C")
+# The end comes under this load.
+took = interrupted(lambda: ut.astype(a, "f4").tolist(), 0.1)
+print(f"astype: back {took * 1e3:.0f} ms after Ctrl-C")
+""",
+        )
+    )
 
 
 @pytest.fixture

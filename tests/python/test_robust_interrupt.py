@@ -566,3 +566,38 @@ other.communicate()
 """,
         )
     )
+
+
+@pytest.mark.lengthy
+def test_builds(came_back):
+    """Ctrl-C comes while a program is built, and the end of the process while the build goes on."""
+    device = requirements.device_of("sycl")
+    if device.backend != "opencl":
+        pytest.skip(f"{device} takes no OpenCL C")
+    came_back(
+        children.run(
+            "sycl",
+            INTERRUPTED
+            + """
+import usm.program
+kernels, builds, whole = 8, 0, 0.0
+def work():
+    global builds
+    builds += 1     # the driver remembers sources
+    line = f"kernel void f{{0}}(global float *x) {{{{ x[{{0}}] = pow(x[{builds}], sin(x[{{0}}])); }}}}"
+    source = "\\n".join(line.format(i) for i in range(kernels))
+    return usm.program.create_program_from_source(QUEUE, source)
+def longer():
+    global kernels, whole
+    kernels *= 2
+    started = time.monotonic()
+    assert work().has_sycl_kernel(f"f{kernels - 1}")
+    whole = time.monotonic() - started
+while whole < 0.4:
+    longer()
+took = interrupted(work, 0.05, longer, shows=lambda took: took < whole / 2)
+print(f"{BACKEND} build: back {took * 1e3:.0f} ms after Ctrl-C, of {whole * 1e3:.0f} ms")
+""",
+            seconds=100,
+        )
+    )

@@ -228,8 +228,8 @@ pub enum Error {
         /// Length of an element.
         element_bytes: usize,
     },
-    /// A wait for work of others that `interpreter::wait_for_others_with` made was broken off; the work goes on.
-    #[error("waiting for work that others have submitted was interrupted; the work goes on")]
+    /// A wait that `interpreter::wait_for_others_with` made, for work of others or the build of a kernel, was broken off; the work goes on.
+    #[error("waiting for work of others or the build of a kernel was interrupted; the work goes on")]
     Interrupted,
     /// Host code in a host task that would have to wait for an operation, which may come after the task.
     #[error(

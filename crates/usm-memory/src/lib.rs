@@ -101,6 +101,7 @@ pub use snapshot::snapshot;
 #[cfg(feature = "across-copies")]
 pub use tracker::across_copies::BorrowFunctions;
 pub use tracker::stripes::Stripes;
+pub use tracker::waits::run_job;
 pub use transfer::{Argument, Copy2d, HostMemory, HostMemoryMut, submit_kernel};
 pub use typed::{TypedBuffer, TypedReadGuard, TypedWriteGuard};
 

@@ -17,7 +17,7 @@ const LEN: usize = 2 << 20;
 
 #[test]
 fn memory_that_a_queue_still_reads_is_not_written() {
-    assert!(wait_for_others_with(|_| Ok(()), |_| Ok(())));
+    assert!(wait_for_others_with(|_| Ok(()), |_| Ok(()), |_| Ok(())));
     let (delayed, queue) = common::late(1);
     let pool = Arc::new(PoolResource::new(Arc::new(DirectResource), PoolOptions::new()));
     let scope = DefaultScope::enter(from_ref(queue.device()), pool);

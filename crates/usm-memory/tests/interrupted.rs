@@ -6,10 +6,12 @@ use test_stacks as _;
 mod common;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
 
 use usm_memory::interpreter::wait_for_others_with;
 use usm_memory::usm_core::{Event, HostTask, Queue, TaskMemory, UsmKind};
-use usm_memory::{Error, Operand, UsmBuffer, submit};
+use usm_memory::{Error, Operand, UsmBuffer, run_job, submit};
 
 /// Waits that come before the one that is broken off.
 static BEFORE: AtomicUsize = AtomicUsize::new(usize::MAX);
@@ -39,6 +41,10 @@ fn a_wait_that_is_broken_off_loses_nothing() {
             _ => Ok(event.wait()?),
         },
         |_| Ok(()),
+        |job| {
+            thread::spawn(job);
+            Err(Error::Interrupted)
+        },
     );
     let (delayed, queue) = common::late(1);
     let buffer = common::direct(&queue, UsmKind::Device, 8);
@@ -70,4 +76,14 @@ fn a_wait_that_is_broken_off_loses_nothing() {
     assert!(matches!(buffer.wait(), Err(Error::Interrupted)));
     assert!(buffer.wait().unwrap_err().to_string().contains("it is Monday"));
     buffer.wait().unwrap();
+    // A job that nobody can break off.
+    let (sender, done) = mpsc::channel();
+    assert!(matches!(run_job(move || sender.send(7).unwrap()), Err(Error::Interrupted)));
+    assert_eq!(done.recv(), Ok(7), "it goes on");
+    // A host task waits for nobody.
+    let (sender, done) = mpsc::channel();
+    let job = move || run_job(move || sender.send(8).unwrap()).map_err(|error| error.to_string());
+    task(&queue, &buffer, true, job);
+    buffer.wait().unwrap();
+    assert_eq!(done.try_recv(), Ok(8));
 }

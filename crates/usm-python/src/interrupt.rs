@@ -25,6 +25,9 @@ const SIGNALS: Duration = Duration::from_millis(50);
 /// How long the end of the interpreter waits for host code of another thread.
 const AT_THE_END: Duration = Duration::from_secs(1);
 
+/// As much as main threads have: compilers of devices run on these threads, and recurse.
+const STACK_BYTES: usize = 8 << 20;
+
 /// Threads of `elsewhere` that have not ended. A forked child has none of them.
 static RUNNING: PerProcess<AtomicUsize> = PerProcess::new(AtomicUsize::new(0));
 
@@ -67,7 +70,10 @@ pub(crate) fn run_on<V: Send + Sync + 'static, T: Send + 'static>(
 
 /// Runs a job on a thread of its own, which this thread waits for until a signal handler raises. Where this call is in such a handler, which
 /// has interrupted an operation, the job does not wait for that operation.
-fn run_long<T: Send + 'static>(py: Python<'_>, job: impl FnOnce() -> T + Send + 'static) -> PyResult<T> {
+pub(crate) fn run_long<T: Send + 'static>(
+    py: Python<'_>,
+    job: impl FnOnce() -> T + Send + 'static,
+) -> PyResult<T> {
     let state = Arc::new(AtomicU8::new(UNDER_WAY));
     let end = End(Arc::clone(&state));
     let (_errand, worker) = Errand::begin();
@@ -128,7 +134,7 @@ pub(crate) fn check_now_and_then(py: Python<'_>, i: usize) -> PyResult<()> {
 }
 
 /// A job without its types, so that one copy of the code of its thread serves all jobs.
-type Job = Box<dyn FnOnce() + Send>;
+pub(crate) type Job = Box<dyn FnOnce() + Send>;
 
 /// The place of the result of a job. An error in it may be that of another operation, and is for the next wait when nobody takes it.
 struct Parcel<T>(Arc<Mutex<Option<Unclaimed<T>>>>);
@@ -185,7 +191,7 @@ fn elsewhere(job: Job) -> Result<Receiver<()>, Job> {
             job();
         }
     };
-    match fork::spawn(thread::Builder::new().name("usm-wait".to_owned()), run) {
+    match fork::spawn(thread::Builder::new().name("usm-wait".to_owned()).stack_size(STACK_BYTES), run) {
         Ok(_) => Ok(ended),
         Err(_) => take(&shared).map_or(Ok(ended), Err),
     }
@@ -253,11 +259,18 @@ pub(crate) fn wait_in_guard(event: &Event) -> usm_memory::Result<()> {
     if event.status() == EventStatus::Complete { Ok(()) } else { Ok(event.wait()?) }
 }
 
-/// Waits for events that may take long, in a thread that has given the interpreter up, which signal handlers need.
+/// Waits for events that may take long.
 fn wait_long(events: &[Event]) -> usm_memory::Result<()> {
     // A wait of the runtime cannot be ended: another thread does it.
     let theirs = events.to_vec();
     let (result, job) = Parcel::of(move || Event::wait_all(&theirs));
+    run_apart(job)?;
+    Ok(result.take().unwrap_or_else(|| Event::wait_all(events))?)
+}
+
+/// Runs a job that changes no memory of arrays on a thread of its own. This thread waits for it until a signal handler raises; the job goes on
+/// then. `Ok` is no proof of its end: the interpreter may end before.
+pub(crate) fn run_apart(job: Job) -> usm_memory::Result<()> {
     match elsewhere(job) {
         Ok(ended) => {
             if let Some(Err(())) = with_interpreter(|py| wait_for_end(py, ended).map_err(errors::set_raised))
@@ -267,7 +280,7 @@ fn wait_long(events: &[Event]) -> usm_memory::Result<()> {
         }
         Err(job) => job(),
     }
-    Ok(result.take().unwrap_or_else(|| Event::wait_all(events))?)
+    Ok(())
 }
 
 /// How host code waits for that of another thread. The interpreter is given up meanwhile, since the other thread may need it to come to

@@ -71,9 +71,14 @@ def sycl_objects(queue: usm.SyclQueue) -> None:
         pytest.skip("queues of the CUDA backend are streams, no objects of SYCL")
 
 
+def is_stand_in(device: usm.SyclDevice) -> bool:
+    """Whether the device is one of the stand-in of the CUDA driver."""
+    return device.name == "CUDA loopback"
+
+
 def fast_kernels(backend: str) -> None:
     """Skips a test of kernels on tens of millions of elements where kernels are interpreted."""
-    if device_of(backend).name == "CUDA loopback":
+    if is_stand_in(device_of(backend)):
         pytest.skip("the stand-in of the CUDA driver interprets kernels, which takes minutes for so many elements")
 
 

@@ -34,7 +34,7 @@ pub(super) fn assign(target: &UsmArray, source: &UsmArray, plan: CopyPlan, cast:
 /// 3. Host memory has no byte in common with the other side.
 pub(super) unsafe fn execute(plan: CopyPlan, cast: Cast, to: Place<'_>, from: Place<'_>) -> Result<()> {
     let itemsize = cast.src.itemsize_bytes();
-    match Executor::choose(&plan, cast, to, from) {
+    match Executor::choose(&plan, cast, to, from)? {
         Executor::Host => {
             let (to, from) = lock(to, from)?;
             // SAFETY: elements of both sides, by 1 and 2, where the pointers lead (K1); they do not overlap.

@@ -8,7 +8,8 @@ use super::place::{Place, addresses, overlap};
 use super::plan::{CopyPlan, Side};
 use super::staged::Staging;
 use crate::array::UsmArray;
-use crate::kernel_engine::Kernels;
+use crate::error::Result;
+use crate::kernel_engine::{Kernels, kernel_if_any};
 
 /// Copies of fewer bytes are for no kernel of a CPU: its driver takes 40 to 130 ms to build one, as long as staging hundreds of
 /// megabytes takes.
@@ -63,7 +64,10 @@ impl<'a> DenseRun<'a> {
 
 impl<'a> Executor<'a> {
     /// For a plan between two places.
-    pub(super) fn choose(plan: &CopyPlan, cast: Cast, to: Place<'a>, from: Place<'a>) -> Self {
+    ///
+    /// # Errors
+    /// Those of [`usm_memory::run_job`].
+    pub(super) fn choose(plan: &CopyPlan, cast: Cast, to: Place<'a>, from: Place<'a>) -> Result<Self> {
         let is_same = cast.run().is_none();
         let (device_to, device_from) = (to.device(), from.device());
         let device = device_to.or(device_from);
@@ -72,26 +76,26 @@ impl<'a> Executor<'a> {
             && plan.is_one_run()
             && let Some(run) = DenseRun::between(to, from)
         {
-            return Self::Bytes(run);
+            return Ok(Self::Bytes(run));
         }
         let starts = match (to, from) {
             (Place::Array(target), Place::Array(source)) => {
                 let (to, from) = (addresses(target), addresses(source));
                 if overlap(&to, &from) {
-                    return Self::Overlapping(target, source);
+                    return Ok(Self::Overlapping(target, source));
                 }
                 [to.start, from.start]
             }
             _ => [to.address(), from.address()],
         };
-        let Some(device) = device else { return Self::Host };
+        let Some(device) = device else { return Ok(Self::Host) };
         let queue = device.queue();
         let itemsize = cast.src.itemsize_bytes();
         if queue.runs_host_tasks() && to.is_for_tasks_of(queue) && from.is_for_tasks_of(queue) {
-            return Self::HostTask(queue);
+            return Ok(Self::HostTask(queue));
         }
         let launches = |elements: Elements, starts: [usize; 2]| {
-            Kernels::global().launches(queue, KernelWork::Copy(elements), plan, starts).ok()
+            kernel_if_any(Kernels::global().launches(queue, KernelWork::Copy(elements), plan, starts))
         };
         if is_for_kernels(queue, plan, itemsize)
             && to.is_for_kernels_of(queue)
@@ -99,12 +103,12 @@ impl<'a> Executor<'a> {
         {
             match (Elements::of(cast.src, cast.dst), to, from) {
                 (Some(elements), ..) => {
-                    if let Some(launches) = launches(elements, starts) {
-                        return Self::Kernel(queue, launches);
+                    if let Some(launches) = launches(elements, starts)? {
+                        return Ok(Self::Kernel(queue, launches));
                     }
                 }
                 (None, Place::Array(target), Place::Array(source)) => {
-                    return Self::ThroughFloats(queue, target, source);
+                    return Ok(Self::ThroughFloats(queue, target, source));
                 }
                 (None, ..) => {}
             }
@@ -114,14 +118,14 @@ impl<'a> Executor<'a> {
                 is_for_kernels(array.queue(), plan, itemsize) && place.is_for_kernels_of(array.queue())
             };
             let is_apart = !target.buffer().is_reachable_by(source.queue());
-            return match (to, from) {
+            return Ok(match (to, from) {
                 (Place::Array(_), Place::Array(_))
                     if is_apart && has_kernels(target, to) && has_kernels(source, from) =>
                 {
                     Self::BetweenDevices(target, source)
                 }
                 _ => Self::ThroughHost,
-            };
+            });
         }
         let side = if device_to.is_some() { Side::Target } else { Side::Source };
         // Those kernels do not cast.
@@ -129,31 +133,38 @@ impl<'a> Executor<'a> {
         let is_for_packing = is_same && is_large && is_for_kernels(queue, plan, itemsize);
         let packed = if is_for_packing { plan.packed_pieces(side, itemsize) } else { None };
         // Memory of another device than the queue's is for copies of the queue, not for its kernels.
-        let is_packed = || {
-            device.buffer().is_reachable_by(queue)
-                && queue.device().info().supports(UsmKind::Host)
-                && launches(Elements::of_size(itemsize), [addresses(device).start, 0]).is_some()
+        let is_for_both =
+            device.buffer().is_reachable_by(queue) && queue.device().info().supports(UsmKind::Host);
+        let packed = match packed.filter(|_| is_for_both) {
+            Some(pieces) => {
+                launches(Elements::of_size(itemsize), [addresses(device).start, 0])?.map(|_| pieces)
+            }
+            None => None,
         };
-        let packed = packed.filter(|_| is_packed());
         // Before anything is copied: without the memory, another executor does it all.
         let staging = packed.as_ref().and_then(|pieces| Staging::for_kernels(queue, pieces, itemsize));
-        match packed.zip(staging) {
+        Ok(match packed.zip(staging) {
             Some((pieces, staging)) => Self::Packed(queue, pieces, staging),
             None => {
                 let spanned = if side == Side::Target { cast.dst } else { cast.src };
                 Self::Spans(queue, plan.clone().span_pieces(side, spanned.itemsize_bytes()))
             }
-        }
+        })
     }
 }
 
 /// The launches that set the elements of an array to one value, by the plan of its layout; `None` where others do that.
-pub(super) fn fill_launches(array: &UsmArray, plan: &CopyPlan, element: &[u8]) -> Option<Launches> {
+///
+/// # Errors
+/// Those of [`usm_memory::run_job`].
+pub(super) fn fill_launches(array: &UsmArray, plan: &CopyPlan, element: &[u8]) -> Result<Option<Launches>> {
     let (queue, itemsize) = (array.queue(), array.itemsize_bytes());
     if !is_for_kernels(queue, plan, itemsize) || !array.buffer().is_reachable_by(queue) {
-        return None;
+        return Ok(None);
     }
-    Kernels::global().launches(queue, KernelWork::Fill(element), plan, [addresses(array).start, 0]).ok()
+    let launches =
+        Kernels::global().launches(queue, KernelWork::Fill(element), plan, [addresses(array).start, 0]);
+    Ok(kernel_if_any(launches)?)
 }
 
 /// Whether a plan is for kernels of a queue, which may carry it out in any order.

@@ -90,7 +90,7 @@ impl UsmArray {
                 return Ok(dense.submit_fill(element)?);
             }
             let queue = self.queue();
-            if let Some(launches) = fill_launches(self, &plan, element) {
+            if let Some(launches) = fill_launches(self, &plan, element)? {
                 let fill = |start: &[*mut u8], after: &[Event]| {
                     let _exposed = start[0].expose_provenance();
                     // SAFETY: elements of the array (P1), none of them visited twice, where the queue reaches them, as was just seen; they

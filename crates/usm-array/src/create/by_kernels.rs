@@ -7,9 +7,9 @@ use crate::array::UsmArray;
 use crate::error::Result;
 use crate::kernel_engine::{CREATE, KernelCall, Loops, code, is_for_kernels};
 
-fn call<'a>(array: &'a UsmArray, name: &'static str) -> Option<Box<KernelCall<'a>>> {
+fn call<'a>(array: &'a UsmArray, name: &'static str) -> Result<Option<Box<KernelCall<'a>>>> {
     if !is_for_kernels(array) || array.is_empty() || !array.is_c_contiguous() {
-        return None;
+        return Ok(None);
     }
     KernelCall::new(array.queue(), &CREATE, name)
 }
@@ -25,7 +25,7 @@ pub(super) fn integers(
     steps: u64,
 ) -> Result<bool> {
     let fits = remainder == 0 || u32::try_from(steps).is_ok();
-    let Some(call) = call(array, "integers").filter(|_| fits) else { return Ok(false) };
+    let Some(call) = call(array, "integers")?.filter(|_| fits) else { return Ok(false) };
     let call = call.write(array).number(array.itemsize_bytes() as u32);
     let call =
         [start, quotient, remainder, steps].into_iter().fold(call, KernelCall::number).count(array.size());
@@ -36,7 +36,7 @@ pub(super) fn integers(
 
 /// The points of a line, those of real numbers or of both parts of complex ones, or rounded down.
 pub(super) fn points(array: &UsmArray, re: Line, im: Line) -> Result<bool> {
-    let Some(call) = call(array, "points") else { return Ok(false) };
+    let Some(call) = call(array, "points")? else { return Ok(false) };
     let mut call = call.write(array).number(code(array.dtype()));
     for line in [re, im] {
         let step = line.step.unwrap_or(0.0);
@@ -55,7 +55,7 @@ pub(super) fn triangle(result: &UsmArray, array: &UsmArray, diagonal: isize, low
     let (shape, strides) = (array.shape(), array.strides());
     let loops = Loops::over(shape, strides, strides);
     let (Some(call), [.., rows, columns]) =
-        (call(result, "triangle").filter(|_| loops.is_for_kernels()), shape)
+        (call(result, "triangle")?.filter(|_| loops.is_for_kernels()), shape)
     else {
         return Ok(false);
     };

@@ -97,7 +97,7 @@ impl IndexedPlaces {
     /// Looks whether an integer names no place, and, where that is asked for, whether two name the same.
     fn check(&self, asks_twice: bool) -> Result<Option<Check>> {
         let queue = self.index.queue();
-        let Some(call) = KernelCall::new(queue, &INDEX, "check") else { return Ok(None) };
+        let Some(call) = KernelCall::new(queue, &INDEX, "check")? else { return Ok(None) };
         let words = if asks_twice { self.size.div_ceil(64) } else { 0 };
         let Ok(flags) = UsmArray::zeros(queue, self.index.kind(), &[FLAGS + words], Dtype::U64) else {
             return Ok(None);
@@ -117,7 +117,7 @@ impl IndexedPlaces {
         if u32::try_from(self.count()).is_err() {
             return Ok(None);
         }
-        let Some(call) = KernelCall::new(queue, &INDEX, "own") else { return Ok(None) };
+        let Some(call) = KernelCall::new(queue, &INDEX, "own")? else { return Ok(None) };
         let Ok(owners) = UsmArray::zeros(queue, self.index.kind(), &[self.size], Dtype::U32) else {
             return Ok(None);
         };
@@ -199,7 +199,7 @@ fn combined(
         let index = Layout::contiguous(&part.shape, Order::C)?.broadcast_to(shape)?;
         let others = strides.filter(|_| number == 0).unwrap_or(&zeros);
         let loops = Loops::over(shape, others, index.strides());
-        let Some(call) = KernelCall::new(queue, &INDEX, "combine") else { return Ok(None) };
+        let Some(call) = KernelCall::new(queue, &INDEX, "combine")? else { return Ok(None) };
         if !loops.is_for_kernels() || !part.axes.is_for_kernels() {
             return Ok(None);
         }
@@ -371,7 +371,7 @@ impl DevicePlan {
                 || matches!(places.check(false)?, Some(check) if check.wait()? == Found::Nothing);
             return Ok(is_fine.then_some(result));
         }
-        let Some((call, nest)) = self.call("gather", &result) else { return Ok(None) };
+        let Some((call, nest)) = self.call("gather", &result)? else { return Ok(None) };
         let answer = if places.checked { None } else { Some(Answer::new(array.queue(), 1)?) };
         let call = places.of(call.write(&result).read_at(array, places.first));
         // Places that have been checked need no answer.
@@ -471,7 +471,7 @@ impl DevicePlan {
             PickedValue::One(one) => (&self.array, Some(one)),
             PickedValue::Each(values) => (values, None),
         };
-        let Some((call, nest)) = self.call("scatter", values) else { return Ok(false) };
+        let Some((call, nest)) = self.call("scatter", values)? else { return Ok(false) };
         let call = call.read_if(one.is_none().then_some(values));
         let call = places.of(call.write_at(&self.array, places.first));
         let call = call.number(u32::from(check.is_some())).read_if(check.map(|check| &check.flags));
@@ -491,7 +491,7 @@ impl DevicePlan {
         &'a self,
         name: &'static str,
         values: &UsmArray,
-    ) -> Option<(Box<KernelCall<'a>>, PickedLoops)> {
+    ) -> Result<Option<(Box<KernelCall<'a>>, PickedLoops)>> {
         let itemsize = self.array.itemsize_bytes();
         let fills = std::ptr::eq(values, &raw const self.array);
         let none: Axes<isize> = self.shape().iter().map(|_| 0).collect();
@@ -521,11 +521,12 @@ impl DevicePlan {
                 false => None,
             };
             if let Some(nest) = nest.filter(|nest| nest.loops.is_for_kernels()) {
-                let call = KernelCall::new(self.array.queue(), sized("gather", unit)?, name)?;
-                return Some((call, nest));
+                let Some(module) = sized("gather", unit) else { return Ok(None) };
+                let call = KernelCall::new(self.array.queue(), module, name)?;
+                return Ok(call.map(|call| (call, nest)));
             }
         }
-        None
+        Ok(None)
     }
 }
 
@@ -543,7 +544,7 @@ pub(super) fn choose(
         Dtype::Bool => Some(condition.clone()),
         _ => truth(condition)?,
     };
-    let (Some(truth), Some(call)) = (truth, KernelCall::new(result.queue(), &CREATE, "choose")) else {
+    let (Some(truth), Some(call)) = (truth, KernelCall::new(result.queue(), &CREATE, "choose")?) else {
         return Ok(false);
     };
     let shape = result.shape();
@@ -627,7 +628,7 @@ mod tests {
             let plan = part.device_axis_plan(&integer_array(&index).unwrap(), Some(0), IndexMode::Raise);
             let plan = plan.unwrap().unwrap();
             let result = UsmArray::empty(&queue, UsmKind::Device, &plan.shape(), Dtype::U16).unwrap();
-            let (_, nest) = plan.call("gather", &result).unwrap();
+            let (_, nest) = plan.call("gather", &result).unwrap().unwrap();
             assert_eq!((nest.loops.count(), nest.picked), (loops[0] * loops[1], 1), "{columns}");
         }
     }

@@ -69,8 +69,8 @@ impl Mask {
         Ok(Some(Self { bytes, unwritten, per_group, groups }))
     }
 
-    fn call(&self, name: &'static str) -> Option<Box<KernelCall<'_>>> {
-        KernelCall::new(self.bytes.queue(), &MASK, name).filter(|call| call.group_items() == ITEMS)
+    fn call(&self, name: &'static str) -> Result<Option<Box<KernelCall<'_>>>> {
+        Ok(KernelCall::new(self.bytes.queue(), &MASK, name)?.filter(|call| call.group_items() == ITEMS))
     }
 
     /// The arguments that are about the mask.
@@ -84,7 +84,7 @@ impl Mask {
         if self.groups == 1 {
             return Ok(Some(None));
         }
-        let Some(call) = self.call("count") else { return Ok(None) };
+        let Some(call) = self.call("count")? else { return Ok(None) };
         let counts = UsmArray::empty(self.bytes.queue(), self.bytes.kind(), &[self.groups], Dtype::U64)?;
         // SAFETY: promise 1 of `run`: as in `kernels/src/mask.cl`. 2. The mask has so many bytes, which are aligned as vectors are, and there is a number for each
         // group. 3. All is in memory of the mask's queue.
@@ -97,9 +97,9 @@ impl Mask {
         let answer = Answer::new(queue, 1)?;
         let Some(counts) = self.counts()? else { return Ok(None) };
         let call = match &counts {
-            None => self.call("count").map(|call| self.of_mask(call.tell(&answer))),
+            None => self.call("count")?.map(|call| self.of_mask(call.tell(&answer))),
             Some(counts) => {
-                self.call("total").map(|call| call.tell(&answer).read(counts).number(self.groups as u64))
+                self.call("total")?.map(|call| call.tell(&answer).read(counts).number(self.groups as u64))
             }
         };
         let Some(call) = call else { return Ok(None) };
@@ -144,7 +144,7 @@ impl Mask {
     /// Moves what it selects, if there is a kernel for it.
     fn select(&self, selection: &Selection<'_>) -> Result<bool> {
         let Selection { what, values, step, array, one, counts, answer } = *selection;
-        let Some(call) = self.call("select") else { return Ok(false) };
+        let Some(call) = self.call("select")? else { return Ok(false) };
         let call = match what {
             Become::Places | Become::Gathered => call.write(values),
             Become::Scattered => call.read(values),

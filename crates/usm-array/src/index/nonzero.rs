@@ -106,7 +106,7 @@ impl UsmArray {
     /// The places of the elements, if kernels find them.
     fn device_places(&self) -> Result<Option<Self>> {
         let Some(mask) = Mask::of(self)? else { return Ok(None) };
-        if KernelCall::new(self.queue(), &INDEX, "unravel").is_none() {
+        if KernelCall::new(self.queue(), &INDEX, "unravel")?.is_none() {
             return Ok(None);
         }
         mask.places()
@@ -114,7 +114,7 @@ impl UsmArray {
 
     /// Writes the indices of places along one axis, at some distance.
     fn unravelled(&self, places: &Self, axis: usize, indices: &Self, step: usize) -> Result<()> {
-        let Some(call) = KernelCall::new(self.queue(), &INDEX, "unravel").filter(|_| !places.is_empty())
+        let Some(call) = KernelCall::new(self.queue(), &INDEX, "unravel")?.filter(|_| !places.is_empty())
         else {
             return Ok(()); // there is a kernel if there are places
         };

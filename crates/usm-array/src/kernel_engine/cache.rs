@@ -3,6 +3,7 @@
 use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use usm_memory::run_job;
 use usm_memory::usm_core::fork::{ForkMutex, ForkOnce, PerProcess};
 use usm_memory::usm_core::{BackendId, Context, Device, Error, Kernel, KernelBundle, Queue};
 
@@ -11,13 +12,38 @@ use super::modules::Module;
 /// Why a job is not one for a kernel.
 pub(crate) type Reason = &'static str;
 
+/// Why there is no kernel for a job.
+#[derive(Debug)]
+pub(crate) enum NoKernel {
+    /// The job is not one for a kernel.
+    Reason(Reason),
+    /// The wait for its build has ended with an error.
+    Wait(usm_memory::Error),
+}
+
+impl From<Reason> for NoKernel {
+    fn from(reason: Reason) -> Self {
+        Self::Reason(reason)
+    }
+}
+
+/// `None` where the job is not one for a kernel.
+pub(crate) fn kernel_if_any<T>(found: Result<T, NoKernel>) -> usm_memory::Result<Option<T>> {
+    match found {
+        Ok(found) => Ok(Some(found)),
+        Err(NoKernel::Reason(_)) => Ok(None),
+        Err(NoKernel::Wait(error)) => Err(error),
+    }
+}
+
 /// For how many pairs of context and device kernels are kept.
 ///
 /// What is dropped stays in memory all the same, about 1.8 MB a kernel on the OpenCL CPU runtime, and is built anew when it is
 /// needed again. So this is large; it bounds the contexts that are kept alive.
 pub(crate) const MAX_DEVICES: usize = 32;
 
-/// Built kernels, by context and device. They are built on first use, since a build takes some 40 to 130 ms on the OpenCL CPU runtime.
+/// Built kernels, by context and device. They are built on first use, since a build takes some 40 to 130 ms on the OpenCL CPU runtime, and
+/// seconds where the machine is busy.
 #[derive(Debug, Default)]
 pub(crate) struct Kernels {
     /// The one used last is the last one. Locked for look-ups only, never during a build.
@@ -69,7 +95,7 @@ impl Kernels {
         queue: &Queue,
         module: &'static Module,
         name: &'static str,
-    ) -> Result<Kernel, Reason> {
+    ) -> Result<Kernel, NoKernel> {
         let known = || {
             let devices = self.devices.lock();
             // Nearly always, and without a count of it.
@@ -111,21 +137,21 @@ impl DeviceKernels {
 
     /// A kernel of a module, built now if it has not been. Whoever needs the same module meanwhile waits; nobody else does.
     ///
-    /// A build that fails is not tried again.
-    pub(crate) fn kernel(&self, module: &'static Module, name: &'static str) -> Result<Kernel, Reason> {
+    /// A build that fails is not tried again. One whose wait is broken off goes on, for the next call.
+    pub(crate) fn kernel(
+        self: &Arc<Self>,
+        module: &'static Module,
+        name: &'static str,
+    ) -> Result<Kernel, NoKernel> {
         if let Some(kernel) = self.known(module, name) {
             return Ok(kernel);
         }
         let slot = self.slot(module);
-        let bundle = match slot.bundle.get() {
-            Some(bundle) => bundle,
-            None => {
-                let _build_lock = slot.build_lock.get().lock().unwrap_or_else(PoisonError::into_inner);
-                slot.bundle.get_or_init(|| self.build(module))
-            }
-        };
-        let bundle = bundle.as_ref().map_err(|reason| *reason)?;
-        let kernel = bundle.kernel(name).map_err(|_| "the module has no such kernel")?;
+        if slot.bundle.get().is_none() {
+            let (on_device, slot) = (Arc::clone(self), Arc::clone(&slot));
+            run_job(move || _ = on_device.bundle(&slot)).map_err(NoKernel::Wait)?;
+        }
+        let kernel = self.bundle(&slot)?.kernel(name).map_err(|_| "the module has no such kernel")?;
         let mut known = self.known.lock();
         // Another thread may have looked it up meanwhile.
         if let Some(first) = find(&known, module, name) {
@@ -134,6 +160,15 @@ impl DeviceKernels {
         }
         known.push((module, name, kernel.clone()));
         Ok(kernel)
+    }
+
+    /// The module of a slot, built here if it has not been.
+    fn bundle<'a>(&self, slot: &'a Slot) -> Result<&'a KernelBundle, Reason> {
+        let built = || {
+            let _build_lock = slot.build_lock.get().lock().unwrap_or_else(PoisonError::into_inner);
+            slot.bundle.get_or_init(|| self.build(slot.module))
+        };
+        slot.bundle.get().unwrap_or_else(built).as_ref().map_err(|reason| *reason)
     }
 
     fn slot(&self, module: &'static Module) -> Arc<Slot> {

@@ -3,7 +3,7 @@
 use usm_memory::usm_core::{Aspects, Event, Kernel, KernelArgument, Queue, UsmKind};
 use usm_memory::{Operand, submit, submit_async};
 
-use super::cache::Kernels;
+use super::cache::{Kernels, kernel_if_any};
 use super::launch::Launch;
 use super::loops::Loops;
 use super::modules::Module;
@@ -39,8 +39,16 @@ pub(crate) struct KernelCall<'a> {
 
 impl<'a> KernelCall<'a> {
     /// A kernel of a module without arguments; `None` where it cannot be built.
-    pub(crate) fn new(queue: &'a Queue, module: &'static Module, name: &'static str) -> Option<Box<Self>> {
-        let kernel = Kernels::global().kernel(queue, module, name).ok()?;
+    ///
+    /// # Errors
+    /// Those of [`usm_memory::run_job`].
+    pub(crate) fn new(
+        queue: &'a Queue,
+        module: &'static Module,
+        name: &'static str,
+    ) -> Result<Option<Box<Self>>> {
+        let kernel = Kernels::global().kernel(queue, module, name);
+        let Some(kernel) = kernel_if_any(kernel)? else { return Ok(None) };
         let call = Box::new(Self {
             queue,
             kernel,
@@ -51,7 +59,7 @@ impl<'a> KernelCall<'a> {
             groups: 1,
             group_items: 1,
         });
-        Some(call.up_to_items(GROUP_ITEMS))
+        Ok(Some(call.up_to_items(GROUP_ITEMS)))
     }
 
     /// Lets groups have as many work-items as the kernel can have, up to so many.

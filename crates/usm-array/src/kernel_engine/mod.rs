@@ -17,7 +17,7 @@ mod launch;
 mod loops;
 mod modules;
 
-pub(crate) use cache::{Kernels, Reason};
+pub(crate) use cache::{Kernels, NoKernel, kernel_if_any};
 pub(crate) use call::{Answer, KernelCall, code, is_for_kernels, is_operand};
 pub(crate) use launch::Launch;
 pub(crate) use loops::{KernelLoop, Loops};

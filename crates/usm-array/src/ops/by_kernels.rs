@@ -102,7 +102,7 @@ pub(super) fn ask_pairs(
     let none: Axes<isize> = shape.iter().map(|_| 0).collect();
     let b = other.map(|other| other.broadcast_to(&shape)).transpose()?;
     let loops = Loops::over(&shape, a.strides(), b.as_ref().map_or(&none[..], UsmArray::strides));
-    let Some(call) = KernelCall::new(queue, &RELATE, "relate").filter(|_| loops.is_for_kernels()) else {
+    let Some(call) = KernelCall::new(queue, &RELATE, "relate")?.filter(|_| loops.is_for_kernels()) else {
         return Ok(None);
     };
     let (number, answers, [relative, absolute]) = asked.numbers();
@@ -238,7 +238,7 @@ const MOST_ITEMS: usize = 1024;
 impl DeviceReduction<'_> {
     fn reduce_to(&self, operation: Operation, result: &UsmArray, dtype: u32) -> Result<bool> {
         let queue = self.array.queue();
-        let Some(call) = KernelCall::new(queue, &REDUCE, "reduce") else { return Ok(false) };
+        let Some(call) = KernelCall::new(queue, &REDUCE, "reduce")? else { return Ok(false) };
         if !self.kept.is_for_kernels() || !self.gone.is_for_kernels() {
             return Ok(false);
         }

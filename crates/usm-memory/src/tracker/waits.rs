@@ -12,14 +12,17 @@ type WaitForEvent = fn(&Event) -> Result<()>;
 /// Waits for an operation of another thread through its argument, which does so for a time and returns whether the wait is over.
 type WaitForOperation = fn(&(dyn Fn(Duration) -> bool + Sync)) -> Result<()>;
 
-static WAIT: ForkOnce<(WaitForEvent, WaitForOperation)> = ForkOnce::new();
+/// Runs a job that nobody can break off, and waits for its end.
+type RunJob = fn(Box<dyn FnOnce() + Send>) -> Result<()>;
+
+static WAIT: ForkOnce<(WaitForEvent, WaitForOperation, RunJob)> = ForkOnce::new();
 
 /// A wait without a hook looks again so often.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Lets host code wait for operations of queues and for external work, and small blocking copies for earlier work on their queue, through
-/// `event` in place of [`Event::wait`], and for host code of other threads through `operation`. The first call of the process counts;
-/// `false` for later ones.
+/// `event` in place of [`Event::wait`], and for host code of other threads through `operation`. `job` runs builds of kernels, which no
+/// runtime breaks off. The first call of the process counts; `false` for later ones.
 ///
 /// This is for programs in which the user may break off a wait: a function then returns [`Error::Interrupted`](crate::Error::Interrupted),
 /// and nothing is accessed. The work goes on, and the next access waits for it again.
@@ -27,6 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// The functions are safe code, so their `Ok` is no proof: what is not complete then is waited for again.
 ///
 /// ```
+/// use std::thread;
 /// use std::time::Duration;
 /// use usm_memory::Error;
 /// use usm_memory::interpreter::wait_for_others_with;
@@ -45,17 +49,51 @@ const PATIENCE: Duration = Duration::from_secs(1);
 ///         }
 ///         Ok(())
 ///     },
+///     |job| {
+///         let thread = thread::spawn(job);
+///         while !thread.is_finished() {
+///             // return Err(Error::Interrupted) when the user wants that
+///             thread::sleep(Duration::from_millis(1));
+///         }
+///         Ok(())
+///     },
 /// );
 /// ```
 #[cfg(feature = "interpreter")]
-pub fn wait_for_others_with(event: WaitForEvent, operation: WaitForOperation) -> bool {
-    WAIT.set((event, operation))
+pub fn wait_for_others_with(event: WaitForEvent, operation: WaitForOperation, job: RunJob) -> bool {
+    WAIT.set((event, operation, job))
+}
+
+/// Runs a long job that nobody can break off, such as the build of a kernel: by the function that `interpreter::wait_for_others_with` has got,
+/// which may let the user break off the wait for it. Otherwise, and in a host task, it runs here.
+///
+/// `Ok` is no proof that the job is complete.
+///
+/// # Errors
+/// [`Error::Interrupted`] when the wait was broken off; the job goes on.
+///
+/// ```
+/// use std::sync::OnceLock;
+///
+/// static ANSWER: OnceLock<u32> = OnceLock::new();
+/// usm_memory::run_job(|| _ = ANSWER.set(42))?;
+/// assert_eq!(ANSWER.get(), Some(&42));
+/// # Ok::<(), usm_memory::Error>(())
+/// ```
+pub fn run_job(job: impl FnOnce() + Send + 'static) -> Result<()> {
+    match WAIT.get() {
+        Some((.., run)) if !HostTask::is_running() => run(Box::new(job)),
+        _ => {
+            job();
+            Ok(())
+        }
+    }
 }
 
 /// Waits for host code of another thread.
 pub(crate) fn for_operation(wait: &(dyn Fn(Duration) -> bool + Sync)) -> Result<()> {
     match WAIT.get() {
-        Some((_, operation)) => operation(wait),
+        Some((_, operation, _)) => operation(wait),
         None => {
             while !wait(PATIENCE) {}
             Ok(())
@@ -98,7 +136,7 @@ pub(crate) fn for_queue(queue: &Queue) -> Result<()> {
 
 fn wait_with(queue: &Queue, end: impl FnOnce(&Event) -> Result<()>) -> Result<()> {
     check_no_task()?;
-    let Some((wait, _)) = WAIT.get() else { return Ok(queue.wait()?) };
+    let Some((wait, ..)) = WAIT.get() else { return Ok(queue.wait()?) };
     // Behind the work of a stream that others have, too, a new event would end later than the stream itself has an answer.
     if queue.is_shared_stream_idle().is_some() && ends_soon(|| queue.is_surely_idle()) {
         return Ok(());
@@ -151,7 +189,7 @@ pub(crate) fn for_event(event: &Event) -> Result<()> {
         check_no_task()?;
     }
     // In a forked child there is nothing to wait for, but an error.
-    if let Some((wait, _)) =
+    if let Some((wait, ..)) =
         WAIT.get().filter(|_| event.capture().is_none() && !usm_core::fork::is_forked_child())
     {
         wait(event)?;

@@ -12,6 +12,7 @@ use usm_array::usm_core::{Kernel, KernelBundle, Nvrtc, Queue, Result};
 pub(crate) use self::arguments::argument;
 pub(crate) use self::local::{LocalAccessor, WorkGroupMemory};
 use crate::errors::{OrRaise, SyclProgramCompilationError, in_place_of, wrong_type};
+use crate::interrupt;
 use crate::sycl::queue_of;
 
 /// Kernels built for the device of a queue. create_program_from_source and its siblings make it.
@@ -146,15 +147,16 @@ pub(crate) fn create_program_from_source(
     copts: &str,
 ) -> PyResult<SyclProgram> {
     let (py, queue) = (q.py(), queue_argument(q)?);
+    let (src, copts) = (src.to_owned(), copts.to_owned());
     if queue.device().info().cuda_versions.is_none() {
-        return build(py, &queue, |queue| {
-            KernelBundle::from_opencl_source(queue.context(), queue.device(), src, copts)
+        return build(py, queue, move |queue| {
+            KernelBundle::from_opencl_source(queue.context(), queue.device(), &src, &copts)
         });
     }
     let folders: Vec<PathBuf> = py.import("usm._locate")?.call_method0("nvrtc_folders")?.extract()?;
-    build(py, &queue, |queue| {
+    build(py, queue, move |queue| {
         let nvrtc = Nvrtc::find(queue.device(), &folders)?;
-        KernelBundle::from_cuda_source(queue.context(), queue.device(), src, copts, nvrtc)
+        KernelBundle::from_cuda_source(queue.context(), queue.device(), &src, &copts, nvrtc)
     })
 }
 
@@ -172,9 +174,10 @@ pub(crate) fn create_program_from_spirv(
     IL: &[u8],
     copts: &str,
 ) -> PyResult<SyclProgram> {
-    build(q.py(), &queue_argument(q)?, |queue| {
+    let (module, copts) = (IL.to_vec(), copts.to_owned());
+    build(q.py(), queue_argument(q)?, move |queue| {
         // SAFETY: TB2: the Python program gives a valid module.
-        unsafe { KernelBundle::from_spirv(queue.context(), queue.device(), IL, copts) }
+        unsafe { KernelBundle::from_spirv(queue.context(), queue.device(), &module, &copts) }
     })
 }
 
@@ -187,9 +190,10 @@ pub(crate) fn create_program_from_spirv(
 #[pyfunction]
 #[pyo3(signature = (q, ptx, copts=""))]
 pub(crate) fn create_program_from_ptx(q: &Bound<'_, PyAny>, ptx: &str, copts: &str) -> PyResult<SyclProgram> {
-    build(q.py(), &queue_argument(q)?, |queue| {
+    let (ptx, copts) = (ptx.to_owned(), copts.to_owned());
+    build(q.py(), queue_argument(q)?, move |queue| {
         // SAFETY: TB2: the Python program gives valid PTX.
-        unsafe { KernelBundle::from_ptx(queue.context(), queue.device(), ptx, copts) }
+        unsafe { KernelBundle::from_ptx(queue.context(), queue.device(), &ptx, &copts) }
     })
 }
 
@@ -197,13 +201,13 @@ fn queue_argument(q: &Bound<'_, PyAny>) -> PyResult<Queue> {
     queue_of(q)?.ok_or_else(|| wrong_type("q", q, "is a SyclQueue"))
 }
 
-/// Builds without the interpreter. Everything that is wrong with a program is one exception, as in dpctl.
+/// Builds on another thread, so that Ctrl-C gets through. Everything that is wrong with a program is one exception, as in dpctl.
 fn build(
     py: Python<'_>,
-    queue: &Queue,
-    make: impl FnOnce(&Queue) -> Result<KernelBundle> + Send,
+    queue: Queue,
+    make: impl FnOnce(&Queue) -> Result<KernelBundle> + Send + 'static,
 ) -> PyResult<SyclProgram> {
-    let made = py.detach(|| make(queue)).or_raise();
+    let made = interrupt::run_long(py, move || make(&queue))?.or_raise();
     let bundle =
         made.map_err(in_place_of::<PyValueError>(py, PyErr::new::<SyclProgramCompilationError, String>))?;
     Ok(SyclProgram { bundle })

@@ -21,7 +21,11 @@ pub(crate) fn get(py: Python<'_>) -> PyResult<&'static Runtime> {
     RUNTIME
         .get_or_try_init(|| {
             around_waits_in_drops(detached);
-            wait_for_others_with(interrupt::wait_in_guard, interrupt::wait_for_operation);
+            wait_for_others_with(
+                interrupt::wait_in_guard,
+                interrupt::wait_for_operation,
+                interrupt::run_apart,
+            );
             interrupt::finish_at_exit(py)?;
             let locate = py.import("usm._locate")?;
             let roots: Vec<(String, String)> = locate.call_method0("roots")?.extract()?;

@@ -19,10 +19,11 @@ mod tests;
 
 use std::slice;
 
+use usm_memory::Error as MemoryError;
 use usm_memory::usm_core::{Error, Event, Kernel, KernelArgument, Queue, Result};
 
 use super::plan::CopyPlan;
-use crate::kernel_engine::{Kernels, Launch, Reason};
+use crate::kernel_engine::{Kernels, Launch, NoKernel};
 pub(super) use elements::Elements;
 pub(super) use planned::KernelWork;
 use planned::Planned;
@@ -92,11 +93,12 @@ impl Kernels {
         work: KernelWork<'_>,
         plan: &CopyPlan,
         [dst, src]: [usize; 2],
-    ) -> Result<Launches, Reason> {
+    ) -> std::result::Result<Launches, NoKernel> {
         let build = |planned: Planned<'_>| self.built(queue, planned);
-        // A device may have no work-groups of the size of tiles.
-        if let Some(Ok(first)) = tiled(queue, work, plan, [dst, src]).map(build) {
-            return Ok(Launches { first, more: Vec::new() });
+        match tiled(queue, work, plan, [dst, src]).map(build) {
+            // A device may have no work-groups of the size of tiles.
+            None | Some(Err(NoKernel::Reason(_))) => {}
+            Some(first) => return Ok(Launches { first: first?, more: Vec::new() }),
         }
         let launches = linear::launches(plan, work, dst, src).ok_or("elements that kernels do not take")?;
         let mut all = launches.into_iter().map(build);
@@ -107,12 +109,12 @@ impl Kernels {
         Ok(Launches { first, more })
     }
 
-    fn built(&self, queue: &Queue, planned: Planned<'_>) -> Result<Built, Reason> {
+    fn built(&self, queue: &Queue, planned: Planned<'_>) -> std::result::Result<Built, NoKernel> {
         let module = planned.module().ok_or("no kernel has elements of this size")?;
         let kernel = self.kernel(queue, module, planned.kernel)?;
         let group_items = planned.group_items.min(kernel.info().work_group_size);
         if planned.is_whole && group_items < planned.group_items {
-            return Err("the device has no work-groups of this size");
+            return Err("the device has no work-groups of this size".into());
         }
         let groups = planned.items.div_ceil(group_items.max(1));
         Ok(Built { kernel, arguments: planned.arguments, groups, group_items })
@@ -125,6 +127,7 @@ impl Kernels {
     ///
     /// # Errors
     /// - [`Error::NotSupported`]: there are no [`launches`](Self::launches); nothing was submitted
+    /// - those of [`usm_memory::run_job`]; nothing was submitted
     /// - those of [`Launches::submit`]
     pub(super) unsafe fn copy(
         &self,
@@ -134,12 +137,12 @@ impl Kernels {
         dst: *mut u8,
         src: *const u8,
         dependencies: &[Event],
-    ) -> Result<Event> {
+    ) -> usm_memory::Result<Event> {
         let addresses = [dst.expose_provenance(), src.expose_provenance()];
         let launches =
             self.launches(queue, KernelWork::Copy(elements), plan, addresses).map_err(refused(queue))?;
         // SAFETY: promises 1 and 2.
-        unsafe { launches.submit(queue, dependencies) }
+        Ok(unsafe { launches.submit(queue, dependencies) }?)
     }
 }
 
@@ -155,7 +158,10 @@ fn tiled(
     if has_memory { tile::launch(plan, elements, dst, src) } else { None }
 }
 
-fn refused(queue: &Queue) -> impl Fn(Reason) -> Error {
+fn refused(queue: &Queue) -> impl Fn(NoKernel) -> MemoryError {
     let backend = queue.backend_id();
-    move |what| Error::NotSupported { backend, what }
+    move |why| match why {
+        NoKernel::Reason(what) => Error::NotSupported { backend, what }.into(),
+        NoKernel::Wait(error) => error,
+    }
 }

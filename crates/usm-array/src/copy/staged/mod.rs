@@ -72,7 +72,7 @@ pub(super) unsafe fn read_packed(
         let buffer = staging.start()?;
         // SAFETY: elements of the source that nobody writes, by promise 2, each packed in a place of its own.
         let event = unsafe { Kernels::global().copy(queue, &pack, elements, buffer, src, &[]) };
-        staging.pending = Some(submitted(event)?);
+        staging.pending = Some(event?);
         Ok((unpack, 0))
     };
     // SAFETY: the buffers hold the packed elements; promise 1.
@@ -172,7 +172,7 @@ pub(super) unsafe fn write_packed(
         // SAFETY: elements of the target that nobody else touches, by promise 1, each written once, from a buffer that `staging` keeps
         // until the event is complete.
         let event = unsafe { Kernels::global().copy(queue, &unpack, elements, dst, buffer, &[]) };
-        staging.pending = Some(submitted(event)?);
+        staging.pending = Some(event?);
         std::mem::swap(&mut staging, &mut other);
     }
     staging.settle()?;

@@ -7,7 +7,9 @@ use super::super::Elements;
 use super::reference::plan;
 use super::{other_context, sycl_queue};
 use crate::kernel_engine::{Kernels, MAX_DEVICES, sized};
-use usm_memory::usm_core::{Error, Event, Queue, Result, Runtime, UsmKind};
+use usm_memory::Error::Core;
+use usm_memory::Result;
+use usm_memory::usm_core::{Error, Event, Queue, Runtime, UsmKind};
 
 /// Copies 100 bytes backwards in shared memory.
 fn copy(kernels: &Kernels, queue: &Queue) -> Result<Event> {
@@ -35,11 +37,11 @@ fn the_host_backend_has_none_and_says_so() {
     let runtime = Runtime::global();
     let queue = runtime.default_queue(runtime.host_device()).unwrap();
     let kernels = Kernels::new();
-    assert!(matches!(copy(&kernels, &queue), Err(Error::NotSupported { .. })));
+    assert!(matches!(copy(&kernels, &queue), Err(Core(Error::NotSupported { .. }))));
     let block = queue.allocate(UsmKind::Shared, 100).unwrap();
     // SAFETY: within the block; nothing is submitted.
     let filled = unsafe { kernels.fill(&queue, &plan(&[(100, 1, 1)]), &[7], block.as_ptr().as_ptr(), &[]) };
-    assert!(matches!(filled, Err(Error::NotSupported { .. })));
+    assert!(matches!(filled, Err(Core(Error::NotSupported { .. }))));
 }
 
 #[test]

@@ -8,7 +8,7 @@ mod reference;
 
 use proptest::prelude::ProptestConfig;
 use usm_core::testing::{cuda_queue, sycl_queue};
-use usm_memory::usm_core::{Error, Event, KernelBundle, Queue, QueueProperties, Result, Runtime, UsmKind};
+use usm_memory::usm_core::{Error, Event, KernelBundle, Queue, QueueProperties, Runtime, UsmKind};
 
 use super::{Elements, KernelWork};
 use crate::copy::plan::CopyPlan;
@@ -255,10 +255,10 @@ impl Kernels {
         element: &[u8],
         dst: *mut u8,
         after: &[Event],
-    ) -> Result<Event> {
+    ) -> usm_memory::Result<Event> {
         let launches = self.launches(queue, KernelWork::Fill(element), plan, [dst.expose_provenance(), 0]);
         // SAFETY: the caller's promises 1 to 4.
-        unsafe { launches.map_err(super::refused(queue))?.submit(queue, after) }
+        Ok(unsafe { launches.map_err(super::refused(queue))?.submit(queue, after) }?)
     }
 }
 
