@@ -104,6 +104,7 @@ CONDITIONS = {
 #: Conditions that the runtime of a device does not bear, whatever the package does.
 UNBEARABLE = {
     ("sycl", "files of no length"): "a handler of Intel's OpenCL driver writes to stderr at each SIGXFSZ",
+    ("sycl", "no /proc"): "the SYCL runtime would wait for ever at its start, so that it is refused",
     ("sycl", "no /sys"): "hwloc, which the SYCL runtime loads, writes to stderr that it finds no topology",
     ("cuda", "files of no length"): "the driver, or its stand-in, has files in memory",
     ("cuda", "no address space for more than a GiB"): "the driver reserves as many addresses as GPUs and host have",
