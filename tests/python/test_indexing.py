@@ -109,6 +109,22 @@ def test_a_step_of_zero_is_refused(cube):
         cube[0][::0]
 
 
+@pytest.mark.parametrize("name", ["start", "stop", "step"])
+def test_ctrl_c_in_code_of_a_bound_comes_through(cube, name):
+    class Bound:
+        asked = 0
+
+        def __index__(self):
+            self.asked += 1
+            if self.asked == 1:
+                raise KeyboardInterrupt
+            return 1
+
+    bounds = {"start": None, "stop": None, "step": None}
+    with pytest.raises(KeyboardInterrupt):
+        cube[0][slice(*(bounds | {name: Bound()}).values())]
+
+
 def test_numpy_integers_are_indices(cube, numpy):
     a, model = cube
     assert a[numpy.int64(1), numpy.uint8(2)].tolist() == model[1, 2].tolist()

@@ -1,6 +1,6 @@
 //! `array[key]` and `array[key] = value`.
 
-use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyException, PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyEllipsis, PyInt, PySlice, PyTuple};
 use usm_array::{Casting, Cost, Error, IndexItem, SliceItem, UsmArray, Work};
@@ -199,10 +199,15 @@ fn one_or_several(py: Python<'_>, array: Box<UsmArray>) -> PyResult<Item> {
 }
 
 fn slice_item(slice: &Bound<'_, PySlice>) -> PyResult<SliceItem> {
-    if let Ok((start, stop, step)) = slice::unpack(slice) {
-        return Ok(SliceItem::Slice { start: Some(start), stop: Some(stop), step });
+    match slice::unpack(slice) {
+        Ok((start, stop, step)) => {
+            return Ok(SliceItem::Slice { start: Some(start), stop: Some(stop), step });
+        }
+        // What is wrong, in words that name it.
+        Err(error) if error.is_instance_of::<PyException>(slice.py()) => {}
+        // Of a signal handler, in code of the object.
+        Err(error) => return Err(error),
     }
-    // What is wrong, in words that name it.
     let bound = |name: &str| {
         let bound = slice.getattr(name)?;
         if bound.is_none() { Ok(None) } else { slice_bound(name, &bound).map(Some) }
