@@ -183,7 +183,8 @@ class Tensors(Path):
         assert self.external.deleted == expected, (name, self.external.deleted)
         if was_taken:
             assert name == b"used_" + self.name, name
-        self.capsule = None
+        # A changed device may have an array.
+        self.capsule, self.exporter.device = None, (1, 0)
 
 
 class Buffers(Path):
