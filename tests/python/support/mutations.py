@@ -127,7 +127,9 @@ class Mutator:
         return self.one_of(self.makers)()
 
     def _number(self) -> int:
-        number = self.one_of(NUMBERS)
+        return self._counted(self.one_of(NUMBERS))
+
+    def _counted(self, number: int) -> int:
         self.product *= max(1, abs(number))
         return number
 
@@ -182,8 +184,7 @@ class Mutator:
         )
         if number is None:
             return self._number()
-        self.product *= max(1, abs(number) if abs(number) >= HUGE else 1)
-        return number
+        return self._counted(number)
 
     def _of_text(self, value: str) -> str:
         at = int(self.choice.random() * (len(value) + 1))
@@ -223,7 +224,7 @@ class Mutator:
         elif kind < 0.8:
             del value[at]
         elif kind < 0.9:
-            value.append(value[at])
+            value.append(self._counted(value[at]) if type(value[at]) is int else value[at])
         else:
             value = self._lying(value)
         return value
