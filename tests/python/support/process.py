@@ -8,8 +8,8 @@ import textwrap
 from collections.abc import Sequence
 
 # PATH, where the tested package and driver of CUDA are, unless they are found without, and the libraries of an
-# emulated processor.
-_KEPT = ("PATH", "PYTHONPATH", "QEMU_LD_PREFIX", "USM_CUDA_DRIVER")
+# emulated processor and of a sanitizer.
+_KEPT = ("ASAN_OPTIONS", "LD_PRELOAD", "PATH", "PYTHONPATH", "QEMU_LD_PREFIX", "USM_CUDA_DRIVER")
 #: Seconds for a program that a test runs: fewer than the test itself has (pytest.ini), whose end leaves programs alone.
 LIMIT_S = 100
 MINIMAL = {name: os.environ[name] for name in _KEPT if name in os.environ}
