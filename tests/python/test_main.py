@@ -115,6 +115,26 @@ def test_a_reader_that_has_seen_enough(arguments):
     assert (done.returncode, done.stderr) == (-signal.SIGPIPE, b"")
 
 
+@pytest.mark.parametrize("arguments", [(), ("doctor",), ("--json",), ("--help",)])
+@pytest.mark.parametrize(
+    ("target", "reason"), [(">/dev/full", "stdout: No space left on device"), (">&-", "stdout is closed")]
+)
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_output_that_cannot_be_written(arguments, target, reason, unbuffered):
+    """Also where Python writes only at its end what was printed."""
+    line = f'exec "$0" -m usm "$@" {target}'
+    done = subprocess.run(
+        ["bash", "-c", line, sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+        env=process.MINIMAL | {"PYTHONUNBUFFERED": unbuffered},
+    )
+    assert done.returncode == 3
+    assert done.stderr == f"python -m usm: error: {reason}\n"
+
+
 def test_a_reader_of_one_line():
     line = f"{sys.executable} -m usm | head -1; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=100, check=False)

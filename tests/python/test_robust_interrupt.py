@@ -558,6 +558,7 @@ other = subprocess.Popen(
 )
 handle = bytes.fromhex(other.stdout.readline())
 other.send_signal(signal.SIGSTOP)
+os.waitpid(other.pid, os.WUNTRACED)     # until all its threads have stopped
 took = interrupted(lambda: usm.ipc.open(handle))
 print(f"{BACKEND} ipc.open: back {took * 1e3:.0f} ms after Ctrl-C")
 other.send_signal(signal.SIGCONT)

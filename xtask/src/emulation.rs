@@ -18,17 +18,19 @@ const PACKAGES: [&str; 4] = ["python3", "python3-venv", "libgcc-s1", "libstdc++6
 const EMULATOR: &str = "qemu-user-static";
 
 /// Mounts the registrations of a new user namespace, makes the one of QEMU, and starts the program. The magic number and its mask
-/// are the ones of ELF files for aarch64. P keeps the name by which a program was started, and F opens QEMU at once. QEMU needs memory
-/// for each page of a reservation, so that the host backend gets 48 GiB of addresses (in KiB) in place of all that it asks for.
+/// are the ones of ELF files for aarch64. P keeps the name by which a program was started, and F opens QEMU at once.
+///
+/// A program gets 32 GiB of addresses. QEMU keeps a record of each page that was ever mapped, and maps at new addresses as long as there
+/// are any: without a limit, each host backend of a test costs memory for its whole reservation until the process ends.
 const ENTER: &str = r#"
 set -e
-ulimit -v 50331648
 mount -t binfmt_misc binfmt_misc /proc/sys/fs/binfmt_misc
 magic='\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00'
 mask='\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff'
 printf ':aarch64:M::%s:%s:%s:PF' "$magic" "$mask" "$1" >/proc/sys/fs/binfmt_misc/register
 QEMU_LD_PREFIX=$2
-export QEMU_LD_PREFIX
+QEMU_RESERVED_VA=0x800000000
+export QEMU_LD_PREFIX QEMU_RESERVED_VA
 shift 2
 exec "$@"
 "#;

@@ -1,5 +1,7 @@
 """Programs in child processes, on a queue of each backend, with a time limit: for code that might hang or crash."""
 
+import contextlib
+import os
 import signal
 import subprocess
 import sys
@@ -43,7 +45,8 @@ def run(backend: str, code: str, seconds: float = 60) -> str:
     device = requirements.device_of(backend).filter_string  # skips or fails here where there is none
     program = PRELUDE.format(backend=backend, device=device) + textwrap.dedent(code)
     command = [sys.executable, "-X", "dev", "-W", "ignore", "-c", program]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, start_new_session=True) as child:
         try:
             printed, errors = child.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
@@ -52,7 +55,9 @@ def run(backend: str, code: str, seconds: float = 60) -> str:
             try:
                 printed, errors = child.communicate(timeout=10)
             except subprocess.TimeoutExpired:
-                child.kill()
+                # With its own children, which keep the pipes open.
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(child.pid, signal.SIGKILL)
                 printed, errors = child.communicate()
             pytest.fail(f"not over after {seconds} s\n{printed}\n{errors}")
     assert child.returncode == 0, f"exit {child.returncode}\n{printed}\n{errors}"

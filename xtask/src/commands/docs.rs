@@ -1,4 +1,4 @@
-//! `cargo xtask docs`: the site and the documentation of all crates, where a warning is an error.
+//! `cargo xtask docs`: the site and the documentation of the crates, where a warning is an error.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, ensure};
 use clap::Args;
 
+use super::dist::crates::PUBLISHED;
 use crate::project::{Project, openly, quietly};
 use crate::python::{SITE, Venv};
 use crate::report::say;
@@ -34,7 +35,7 @@ pub(crate) struct Options {
 
 /// Builds `target/doc` and `target/site`, and does what the options ask for.
 pub(crate) fn run(project: &Project, options: &Options) -> Result<()> {
-    rustdoc(project)?;
+    rustdoc_of(project, &PUBLISHED.map(|name| format!("--package={name}")))?;
     say("building the wheel for the reference");
     let wheel = wheel::build_quick(project)?;
     let site = site(project, &wheel)?;
@@ -55,12 +56,14 @@ pub(super) fn site_in_gate(project: &Project) -> Result<()> {
     check_links(project, &site(project, &wheel::build_quick(project)?)?)
 }
 
-/// Builds `target/doc`.
+/// Builds `target/doc` for all crates, also for the ones of the tests.
 pub(super) fn rustdoc(project: &Project) -> Result<()> {
-    let doc = project.cargo_with_python(
-        "doc --quiet --locked --workspace --exclude usm-pyext-example --no-deps --features",
-    )?;
-    openly(doc.arg(ALL_FEATURES).env("RUSTDOCFLAGS", "-D warnings"))
+    rustdoc_of(project, &["--workspace".to_owned(), "--exclude=usm-pyext-example".to_owned()])
+}
+
+fn rustdoc_of(project: &Project, selection: &[String]) -> Result<()> {
+    let doc = project.cargo_with_python("doc --quiet --locked --no-deps")?.args(selection);
+    openly(doc.args(["--features", ALL_FEATURES]).env("RUSTDOCFLAGS", "-D warnings"))
 }
 
 /// Builds `target/site` with the documentation of the crates in it, and returns its folder. The reference is that of a wheel.
