@@ -42,7 +42,7 @@ pub(crate) fn run(project: &Project) -> Result<()> {
     }
     say("\nThe commands of a release, in this order:\n");
     commands(&checkout.version).iter().for_each(|command| say(&format!("  {command}")));
-    ensure!(num_failed == 0, "{num_failed} of the checks above are open");
+    ensure!(num_failed == 0, "checks above that are open: {num_failed}");
     Ok(())
 }
 
@@ -51,8 +51,8 @@ fn commands(version: &str) -> Vec<String> {
     let before = ["cargo xtask ci", "cargo xtask verify published", "cargo xtask dist --check"];
     let tag = format!("git tag --annotate v{version} --message 'usm {version}'");
     let crates = PUBLISHED.map(|name| format!("cargo publish --locked --package {name}"));
-    let after =
-        [format!("twine upload target/wheels/usm-{version}-*"), format!("git push origin v{version}")];
+    let files = format!("target/wheels/usm-{version}-*.whl target/wheels/usm-{version}.tar.gz");
+    let after = [format!("twine upload {files}"), format!("git push origin v{version}")];
     before.map(str::to_owned).into_iter().chain([tag]).chain(crates).chain(after).collect()
 }
 
