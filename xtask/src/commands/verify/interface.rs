@@ -9,7 +9,7 @@ use crate::report::Steps;
 
 /// The published library crates, with the features that docs.rs shows.
 const CRATES: [(&str, &str); 4] =
-    [("sycl-sys", ""), ("usm-core", "testing"), ("usm-memory", "cudarc"), ("usm-array", "ndarray,svg")];
+    [("sycl-sys", ""), ("usm-core", "testing"), ("usm-memory", "cudarc,svg"), ("usm-array", "ndarray,svg")];
 
 /// The folder of the lists, seen from the root.
 const LISTS: &str = "docs/interface";

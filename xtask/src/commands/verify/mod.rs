@@ -12,7 +12,7 @@
 //! | `interface.rs` | the public interface of the library crates |
 //! | `tools.rs` | programs of other authors |
 //! | `matrix.rs` | parts with the tests of the gate in other settings |
-//! | `sanitize.rs` | ThreadSanitizer and Miri |
+//! | `sanitize.rs` | ThreadSanitizer, AddressSanitizer and Miri |
 //! | `windows.rs` | the crates for Windows |
 //! | `record.rs` | the page `RELIABILITY.md` |
 
@@ -149,7 +149,7 @@ impl Part {
             Self::Threads => sanitize::threads(project, steps),
             Self::Memory => {
                 sanitize::memory(project, steps)?;
-                campaigns::run(project, self, options.minutes, steps)
+                campaigns::ENDS.step(project, None, steps)
             }
             Self::Modules => matrix::modules(project, steps),
             Self::Features => matrix::features(project, steps),
