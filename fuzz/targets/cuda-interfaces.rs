@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz_targets::run("cuda-interfaces", bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz_targets::run(fuzz_targets::cuda_interfaces, bytes));

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz_targets::run("modules", bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz_targets::run(fuzz_targets::modules, bytes));

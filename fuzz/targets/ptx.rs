@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz_targets::run("ptx", bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz_targets::run(fuzz_targets::ptx, bytes));

@@ -23,7 +23,8 @@ fn layout(bytes: &mut Unstructured<'_>, shape: &[usize], itemsize: usize) -> Res
     Ok(layout.with_offset(layout.offset() + shift).ok())
 }
 
-pub(crate) fn copies(bytes: &mut Unstructured<'_>) -> Result<()> {
+/// An assignment between two parts of one memory gives what a copy of the elements one by one would give.
+pub fn copies(bytes: &mut Unstructured<'_>) -> Result<()> {
     let dtype = *bytes.choose(&Dtype::ALL)?;
     let itemsize = dtype.itemsize_bytes();
     let shape: Vec<usize> =

@@ -69,7 +69,8 @@ fn check(valid: &ValidInterface) {
     }
 }
 
-pub(crate) fn interfaces(bytes: &mut Unstructured<'_>) -> Result<()> {
+/// What is valid says what the numbers of a `__sycl_usm_array_interface__` say, and its elements are inside of its span.
+pub fn interfaces(bytes: &mut Unstructured<'_>) -> Result<()> {
     let interface = interface(bytes)?;
     if let Ok(valid) = interface.validate() {
         let shape: Vec<_> = valid.layout().shape().iter().map(|&size| size as i64).collect();
@@ -84,7 +85,7 @@ pub(crate) fn interfaces(bytes: &mut Unstructured<'_>) -> Result<()> {
 }
 
 /// The interface of CUDA has strides in bytes.
-pub(crate) fn cuda_interfaces(bytes: &mut Unstructured<'_>) -> Result<()> {
+pub fn cuda_interfaces(bytes: &mut Unstructured<'_>) -> Result<()> {
     let UsmArrayInterface { shape, typestr, address, read_only, strides, .. } = interface(bytes)?;
     let strides_bytes = strides.clone();
     let stream = if bytes.arbitrary()? { Some(bytes.arbitrary()?) } else { None };
@@ -150,7 +151,7 @@ fn bytes_of(tensor: &DLTensor, shape: &[i64], strides: &[i64]) -> Option<(i128, 
 }
 
 /// A tensor over memory of the host device is taken with all its elements inside of the memory, or refused. Its deleter runs once.
-pub(crate) fn tensors(bytes: &mut Unstructured<'_>) -> Result<()> {
+pub fn tensors(bytes: &mut Unstructured<'_>) -> Result<()> {
     let kind = *bytes.choose(&UsmKind::ALL)?;
     let memory = UsmArray::zeros(&queue(), kind, &[MEMORY_BYTES], Dtype::U8).unwrap();
     let num_axes: i32 = if bytes.ratio(1, 16)? { bytes.arbitrary()? } else { bytes.int_in_range(0..=4)? };

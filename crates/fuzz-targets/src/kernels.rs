@@ -14,7 +14,7 @@ const GAPS: [&str; 6] =
 const NAMES: [&str; 4] = ["k", "k0", "k_1", "$entry"];
 
 /// Kernels in a text with comments have the parameters that were written. Other texts do no harm.
-pub(crate) fn ptx(bytes: &mut Unstructured<'_>) -> Result<()> {
+pub fn ptx(bytes: &mut Unstructured<'_>) -> Result<()> {
     if bytes.ratio(1, 2)? {
         let name = *bytes.choose(&NAMES)?;
         let _ = ptx_parameters(text(bytes)?, name);
@@ -62,7 +62,7 @@ pub(crate) fn ptx(bytes: &mut Unstructured<'_>) -> Result<()> {
 }
 
 /// A module that passes is a header and whole instructions, none of them within a function that does not end.
-pub(crate) fn modules(bytes: &mut Unstructured<'_>) -> Result<()> {
+pub fn modules(bytes: &mut Unstructured<'_>) -> Result<()> {
     let mut module = Vec::new();
     if bytes.ratio(7, 8)? {
         module.extend([0x0723_0203, 0x1_0000, 0, 9, 0_u32].into_iter().flat_map(u32::to_ne_bytes));

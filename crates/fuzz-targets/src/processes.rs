@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use arbitrary::{Result, Unstructured};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, ftruncate, memfd_create};
+use rustix::param::page_size;
 use usm_array::{ArrayHandle, Dtype, UsmArray};
 use usm_core::{SharedMemory, UsmKind, testing::parsers};
 use usm_memory::UsmBuffer;
@@ -15,8 +16,8 @@ use crate::imports::queue;
 use crate::layouts::{ends, number};
 
 const MEMORY_BYTES: usize = 1 << 16;
-/// Bytes of the largest page of a system that runs this.
-const PAGE_BYTES: usize = 1 << 16;
+/// Most numbers of a description that has not as many as its axes need.
+const MOST_NUMBERS: u16 = 600;
 /// Most elements of an array that is read.
 const MOST_ELEMENTS: usize = 1 << 10;
 
@@ -33,15 +34,16 @@ fn description(bytes: &mut Unstructured<'_>) -> Result<Vec<u8>> {
     let name = bytes.choose(&Dtype::ALL)?.name();
     let num_axes: u8 = if bytes.ratio(1, 16)? { bytes.arbitrary()? } else { bytes.int_in_range(0..=4)? };
     let mut description = [&[name.len() as u8], name.as_bytes(), &[num_axes]].concat();
-    let num_numbers = if bytes.ratio(1, 16)? { bytes.arbitrary()? } else { 2 * u16::from(num_axes) + 1 };
+    let num_numbers =
+        if bytes.ratio(1, 16)? { bytes.int_in_range(0..=MOST_NUMBERS)? } else { 2 * u16::from(num_axes) + 1 };
     for _ in 0..num_numbers {
-        description.extend(number(bytes)?.to_le_bytes());
+        description.extend_from_slice(&number(bytes)?.to_le_bytes());
     }
     Ok(description)
 }
 
 /// The array of a handle lies in the memory of the handle, whatever its bytes say of dtype and layout. Other bytes are refused.
-pub(crate) fn handles(bytes: &mut Unstructured<'_>) -> Result<()> {
+pub fn handles(bytes: &mut Unstructured<'_>) -> Result<()> {
     ARRAY.with(|(array, handle)| {
         let good = handle.bytes();
         let found = match bytes.int_in_range(0..=15)? {
@@ -85,13 +87,13 @@ fn push(answer: &mut Vec<u8>, text: &[u8]) {
 }
 
 /// An answer that is read is written as what is read as the same.
-pub(crate) fn answers(bytes: &mut Unstructured<'_>) -> Result<()> {
+pub fn answers(bytes: &mut Unstructured<'_>) -> Result<()> {
     let mut answer = Vec::new();
     if bytes.ratio(3, 4)? {
         answer.extend(1_u64.to_le_bytes());
         push(&mut answer, bytes.choose(&UsmKind::ALL)?.as_str().as_bytes());
         for _ in 0..5 {
-            answer.extend(number(bytes)?.to_le_bytes());
+            answer.extend_from_slice(&number(bytes)?.to_le_bytes());
         }
         for _ in 0..3 {
             let len = bytes.int_in_range(0..=20)?;
@@ -113,16 +115,17 @@ pub(crate) fn answers(bytes: &mut Unstructured<'_>) -> Result<()> {
 
 /// A size that is as likely to be near a number of pages as anything else.
 fn size(bytes: &mut Unstructured<'_>) -> Result<usize> {
+    let page = page_size();
     Ok(match bytes.int_in_range(0..=7)? {
         0 => bytes.arbitrary()?,
-        1 | 2 => bytes.int_in_range(0..=4 * PAGE_BYTES)?,
-        _ => (PAGE_BYTES * bytes.int_in_range(0..=3)?).saturating_add_signed(bytes.int_in_range(-2..=2)?),
+        1 | 2 => bytes.int_in_range(0..=4 * page)?,
+        _ => (page * bytes.int_in_range(0..=3)?).saturating_add_signed(bytes.int_in_range(-2..=2)?),
     })
 }
 
 /// Memory that another process sends is opened where its file has all of it and keeps its length.
-pub(crate) fn shares(bytes: &mut Unstructured<'_>) -> Result<()> {
-    let file_bytes = bytes.int_in_range(0..=3)? * PAGE_BYTES + if bytes.ratio(1, 8)? { 1 } else { 0 };
+pub fn shares(bytes: &mut Unstructured<'_>) -> Result<()> {
+    let file_bytes = bytes.int_in_range(0..=3)? * page_size() + if bytes.ratio(1, 8)? { 1 } else { 0 };
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     let file = File::from(memfd_create("usm-fuzz", flags).unwrap());
     ftruncate(&file, file_bytes as u64).unwrap();

@@ -10,7 +10,7 @@ use test_stacks as _;
 use usm_core::testing::campaign;
 
 use super::mutation::{Mutator, words};
-use super::{TARGETS, run};
+use super::{TARGETS, Target, run};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz")
@@ -26,15 +26,15 @@ fn corpus(name: &str) -> Vec<Vec<u8>> {
 
 #[test]
 fn inputs_of_the_corpus_do_no_harm() {
-    for (name, _) in TARGETS {
+    for &(name, target) in TARGETS {
         let inputs = corpus(name);
         assert!(inputs.len() >= 10, "{name}: {} inputs", inputs.len());
-        inputs.iter().for_each(|input| run(name, input));
+        inputs.iter().for_each(|input| run(target, input));
     }
 }
 
 /// Runs a target over changed inputs for some time. Returns their number.
-fn run_changed(name: &str, time: Duration) -> usize {
+fn run_changed((name, target): (&str, Target), time: Duration) -> usize {
     let dictionary = folder().join("dictionaries").join(format!("{name}.txt"));
     let dictionary = fs::read_to_string(dictionary).unwrap_or_default();
     let seed = campaign::number("USM_TEST_SEED", 1) as u64;
@@ -42,7 +42,7 @@ fn run_changed(name: &str, time: Duration) -> usize {
     let (started, mut count) = (Instant::now(), 0);
     while count % 64 != 0 || started.elapsed() < time {
         let input = mutator.next();
-        let outcome = panic::catch_unwind(|| run(name, &input));
+        let outcome = panic::catch_unwind(|| run(target, &input));
         assert!(outcome.is_ok(), "{name}, seed {seed}, input b\"{}\"", input.escape_ascii());
         count += 1;
     }
@@ -58,9 +58,9 @@ fn changed_inputs_do_no_harm() {
     thread::scope(|scope| {
         for _ in 0..thread::available_parallelism().unwrap().get() {
             scope.spawn(|| {
-                while let Some((name, _)) = TARGETS.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let count = run_changed(name, time);
-                    eprintln!("{name}: {count}");
+                while let Some(&target) = TARGETS.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let count = run_changed(target, time);
+                    eprintln!("{}: {count}", target.0);
                     all.fetch_add(count, Ordering::Relaxed);
                     fewest.fetch_min(count, Ordering::Relaxed);
                 }
@@ -90,7 +90,11 @@ fn each_target_is_a_program_of_the_fuzzer() {
         .lines()
         .filter_map(|line| line.strip_prefix("path = \"targets/")?.strip_suffix(".rs\""))
         .collect();
-    assert!(programs.into_iter().eq(TARGETS.iter().map(|(name, _)| *name)));
+    assert!(programs.iter().eq(TARGETS.iter().map(|(name, _)| name)));
+    for name in programs {
+        let program = fs::read_to_string(folder().join(format!("targets/{name}.rs"))).unwrap();
+        assert!(program.contains(&format!("fuzz_targets::{},", name.replace('-', "_"))), "{program}");
+    }
 }
 
 proptest! {
@@ -98,8 +102,8 @@ proptest! {
 
     #[test]
     fn random_bytes_do_no_harm(bytes in prop::collection::vec(any::<u8>(), 0..160)) {
-        for (name, _) in TARGETS {
-            run(name, &bytes);
+        for &(_, target) in TARGETS {
+            run(target, &bytes);
         }
     }
 }

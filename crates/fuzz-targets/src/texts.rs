@@ -30,7 +30,7 @@ fn reread<T: FromStr<Err: Display> + Display + PartialEq + Debug>(text: &str) {
 }
 
 /// Names of dtypes, typestrs and formats of buffers.
-pub(crate) fn dtypes(bytes: &mut Unstructured<'_>) -> Result<()> {
+pub fn dtypes(bytes: &mut Unstructured<'_>) -> Result<()> {
     let text = text(bytes)?;
     reread::<Dtype>(text);
     match Dtype::from_typestr(text) {
@@ -42,13 +42,13 @@ pub(crate) fn dtypes(bytes: &mut Unstructured<'_>) -> Result<()> {
 }
 
 /// Filters of devices.
-pub(crate) fn filters(bytes: &mut Unstructured<'_>) -> Result<()> {
+pub fn filters(bytes: &mut Unstructured<'_>) -> Result<()> {
     reread::<FilterSelector>(text(bytes)?);
     Ok(())
 }
 
 /// The names of everything else.
-pub(crate) fn names(bytes: &mut Unstructured<'_>) -> Result<()> {
+pub fn names(bytes: &mut Unstructured<'_>) -> Result<()> {
     let text = text(bytes)?;
     reread::<UsmKind>(text);
     reread::<BackendId>(text);

@@ -61,7 +61,7 @@ fn view(bytes: &mut Unstructured<'_>, layout: &Layout) -> Result<Option<Layout>>
 
 /// A view has elements of its source alone, or for `as_strided` elements between the ends of it. An empty one stays where an element or
 /// the source is.
-pub(crate) fn views(bytes: &mut Unstructured<'_>) -> Result<()> {
+pub fn views(bytes: &mut Unstructured<'_>) -> Result<()> {
     let (shape, strides, offset) = parts(bytes)?;
     let Ok(mut layout) = Layout::new(&shape, Some(&strides), offset, Order::C) else { return Ok(()) };
     for _ in 0..bytes.int_in_range(1..=5)? {
