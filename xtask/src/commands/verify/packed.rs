@@ -13,7 +13,7 @@ use super::fuzz::{self, Fuzzers};
 use super::record::{self, Row};
 use crate::commands::device;
 use crate::commands::test::python::WHEEL_TESTS;
-use crate::project::Project;
+use crate::project::{Project, quietly};
 use crate::report::readable;
 use crate::wheel;
 
@@ -46,7 +46,9 @@ pub(super) fn pack(project: &Project, parts: &[Part]) -> Result<()> {
             Tests::Fuzzers => {
                 let fuzzers = Fuzzers::build(project)?;
                 for name in &fuzzers.names {
-                    project.shell.copy_file(fuzzers.programs.join(name), &programs)?;
+                    // With its lines, a program is ten times as long.
+                    let strip = project.command("strip").arg("--strip-debug").arg("-o");
+                    quietly(strip.args([programs.join(name), fuzzers.programs.join(name)]))?;
                 }
                 ("fuzzers", fuzzers.names)
             }
