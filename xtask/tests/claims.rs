@@ -56,7 +56,7 @@ const STANDARD_LOCKS: [(&str, &[&str]); 8] = [
             "usm-python/src/called.rs",
             "usm-python/src/memory/pool.rs",
             "usm-python/src/objects.rs",
-            "usm-python/src/sycl/awaited.rs",
+            "usm-python/src/sycl/awaited/mod.rs",
             "usm-python/src/sycl/dpctl.rs",
             "usm-python/src/tensor/print.rs",
         ],

@@ -1,9 +1,12 @@
 //! Memory and arrays of several processes: the functions below `usm.ipc`.
 
-use std::os::fd::{IntoRawFd, RawFd};
+use std::ffi::c_int;
+#[cfg(not(windows))]
+use std::os::fd::IntoRawFd;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMemoryView};
+use usm_array::usm_core::backend::SharedFile;
 use usm_array::usm_core::{Device, Queue};
 use usm_array::usm_memory::{self, UsmBuffer, processes};
 use usm_array::{ArrayHandle, UsmArray};
@@ -251,9 +254,21 @@ pub(crate) fn release_pending(py: Python<'_>) -> usize {
 /// The descriptors by which another process goes on for this one when it ends, for _keep; None where nothing is left to do. They are
 /// the caller's.
 #[pyfunction(name = "_hand_over")]
-pub(crate) fn hand_over(py: Python<'_>) -> PyResult<Option<Vec<RawFd>>> {
+pub(crate) fn hand_over(py: Python<'_>) -> PyResult<Option<Vec<c_int>>> {
     let files = py.detach(processes::hand_over).or_raise()?;
-    Ok(files.map(|files| files.into_iter().map(IntoRawFd::into_raw_fd).collect()))
+    Ok(files.map(|files| files.into_iter().map(descriptor).collect()))
+}
+
+/// The descriptor of a file, which is the caller's.
+#[cfg(not(windows))]
+fn descriptor(file: SharedFile) -> c_int {
+    file.into_raw_fd()
+}
+
+/// The descriptor of a file. Windows has no such files.
+#[cfg(windows)]
+fn descriptor(file: SharedFile) -> c_int {
+    match file {}
 }
 
 /// _keep(listener, state, parent)
@@ -261,7 +276,7 @@ pub(crate) fn hand_over(py: Python<'_>) -> PyResult<Option<Vec<RawFd>>> {
 /// Goes on for a process that has ended, with the first two descriptors of its _hand_over, until others have opened all of its memory,
 /// or the process `parent` has ended.
 #[pyfunction(name = "_keep")]
-pub(crate) fn keep(py: Python<'_>, listener: RawFd, state: RawFd, parent: u32) -> PyResult<()> {
+pub(crate) fn keep(py: Python<'_>, listener: c_int, state: c_int, parent: u32) -> PyResult<()> {
     // SAFETY: promise 1 of `keep`: `usm.ipc` calls this alone, in a process of its own, with what that inherited.
     py.detach(|| unsafe { processes::keep(listener, state, parent) }).or_raise()
 }

@@ -6,7 +6,7 @@
 //! | `platform.rs`, `device.rs`, `context.rs`, `event.rs` | their methods; those of queues are in `queue/` |
 //! | `resolve.rs`, `capsule.rs` | from `syclobj` to a queue or context |
 //! | `runtime.rs`, `dpctl.rs` | the one runtime of the process; objects of dpctl |
-//! | `awaited.rs`, `pickle.rs` | events that a loop awaits; pickles of devices, contexts and queues |
+//! | `awaited/`, `pickle.rs` | events that a loop awaits; pickles of devices, contexts and queues |
 //! | `enums.rs`, `partition.rs`, `listing.rs` | words of enumerations; the argument `partition`; lists as text |
 
 mod awaited;

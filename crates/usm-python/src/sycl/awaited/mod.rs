@@ -1,32 +1,30 @@
-//! Events that an event loop waits for: a file that becomes readable when they are complete.
+//! Events that an event loop waits for.
+//!
+//! | file | job |
+//! |---|---|
+//! | `linux.rs` | a file that becomes readable when one more event is complete |
+//! | `windows.rs` | no such file |
 
-use std::io::{self, PipeReader, PipeWriter, Write};
-use std::os::fd::AsRawFd;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, Waker};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use usm_array::usm_core::{Completion, Event};
 
+#[cfg(not(windows))]
+use self::linux::Signal;
+#[cfg(windows)]
+use self::windows::Signal;
 use crate::errors::OrRaise;
 
-/// A pipe that has a byte from the first wake on. The thread that wakes calls no Python, so the end of the interpreter or of a loop
-/// does not concern it. It keeps both ends: a write to a pipe without a reader could end the process.
-struct Signal {
-    reader: PipeReader,
-    writer: PipeWriter,
-}
+#[cfg(not(windows))]
+mod linux;
+#[cfg(windows)]
+mod windows;
 
-impl Wake for Signal {
-    fn wake(self: Arc<Self>) {
-        // A full pipe would be readable, too.
-        drop((&self.writer).write(&[1]));
-    }
-}
-
-/// What usm._await waits with: an object with ``fileno()`` for ``add_reader`` of an event loop.
+/// What usm._await waits with. On Linux it has ``fileno()``, for ``add_reader`` of an event loop.
 #[pyclass(frozen, name = "_Awaited", module = "usm._usm")]
 pub(crate) struct Awaited {
     /// `None` when it is closed.
@@ -41,8 +39,7 @@ struct OpenAwait {
 
 impl Awaited {
     pub(super) fn new(events: &[Event]) -> PyResult<Self> {
-        let (reader, writer) = io::pipe()?;
-        let signal = Arc::new(Signal { reader, writer });
+        let signal = Arc::new(Signal::new()?);
         let completions = events.iter().map(Event::completion).collect();
         Ok(Self { open: Mutex::new(Some(OpenAwait { signal, completions })) })
     }
@@ -55,11 +52,12 @@ impl Awaited {
 
 #[pymethods]
 impl Awaited {
+    #[cfg(not(windows))]
     fn fileno(&self) -> PyResult<i32> {
-        self.with(|open| open.signal.reader.as_raw_fd())
+        self.with(|open| open.signal.fileno())
     }
 
-    /// Whether all events are complete; if not, the file becomes readable when one more is. Raises the error of an operation.
+    /// Whether all events are complete; if not, a file becomes readable when one more is. Raises the error of an operation.
     fn is_complete(&self, py: Python<'_>) -> PyResult<bool> {
         py.detach(|| {
             self.with(|open| {
