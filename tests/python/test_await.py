@@ -6,6 +6,7 @@ import os
 import pytest
 
 import usm
+import usm._await
 
 from support import process
 
@@ -185,6 +186,35 @@ def test_the_error_of_the_operation_comes_out():
         assert Failing.closed
         """
     )
+
+
+def test_without_a_file_the_task_looks_again():
+    """As on Windows, where no event loop watches a pipe."""
+
+    class Awaited:
+        looks = 0
+        is_closed = False
+
+        def is_complete(self):
+            self.looks += 1
+            return self.looks == 3
+
+        def close(self):
+            self.is_closed = True
+
+    class Event:
+        def __init__(self, awaited):
+            self.awaited = awaited
+
+        def _awaited(self):
+            return self.awaited
+
+        def wait(self):
+            assert self.awaited.looks == 3
+
+    awaited = Awaited()
+    asyncio.run(usm._await.wait(Event(awaited)))
+    assert awaited.is_closed
 
 
 @pytest.mark.parametrize("end", ["loop.close()", "os._exit(0)", "sys.exit(0)", "del task, loop; gc.collect()"])

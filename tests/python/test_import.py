@@ -3,6 +3,7 @@
 import ast
 import importlib
 import importlib.metadata
+import os
 import pathlib
 import re
 
@@ -30,7 +31,10 @@ def test_it_loads_neither_numpy_nor_sycl():
 
 @pytest.mark.parametrize(
     ("change", "found"),
-    [("sys.implementation.name = 'pypy'", "found pypy 3."), ("sys.abiflags = 't'", r"\(free-threaded\)")],
+    [
+        ("sys.implementation.name = 'pypy'", "found pypy 3."),
+        ("sys.version += ' free-threading build'", r"\(free-threaded\)"),
+    ],
 )
 def test_other_pythons_are_refused_in_a_sentence(change, found):
     done = process.run(f"import sys; {change}; import usm")
@@ -90,7 +94,8 @@ def test_files_of_the_package():
     for file in ("py.typed", "_usm.pyi", "__main__.py", "ipc.py", "memory.py", "tensor/__init__.py"):
         assert (PACKAGE / file).is_file(), file
     recorded = {str(file) for file in importlib.metadata.files("usm")}
-    assert {"usm/py.typed", "usm/_usm.pyi", "usm/_usm.abi3.so"} <= recorded
+    module = "_usm.pyd" if os.name == "nt" else "_usm.abi3.so"
+    assert {"usm/py.typed", "usm/_usm.pyi", f"usm/{module}"} <= recorded
     wheel = importlib.metadata.distribution("usm").read_text("WHEEL")
     assert re.search(r"^Tag: cp311-abi3-", wheel, re.MULTILINE)
 

@@ -13,14 +13,14 @@ import usm
 from support import process
 
 
-def run(*arguments):
+def run(*arguments, **variables):
     return subprocess.run(
         [sys.executable, "-m", "usm", *arguments],
         capture_output=True,
         text=True,
         timeout=100,
         check=False,
-        env=process.MINIMAL,
+        env=process.MINIMAL | variables,
     )
 
 
@@ -46,6 +46,13 @@ def test_text(command):
     short = run(*command).stdout
     assert short.endswith("\nMore: python -m usm doctor --verbose\n")
     assert done.stdout.startswith(short.rpartition("\n\n")[0])
+
+
+def test_a_character_set_without_lines_is_no_failure():
+    """As code pages of Windows are."""
+    done = run("--verbose", PYTHONIOENCODING="ascii")
+    assert done.returncode == expected_code(), done.stderr
+    assert "? host:cpu:0" in done.stdout
 
 
 def test_json():

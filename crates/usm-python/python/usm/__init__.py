@@ -24,10 +24,12 @@ turns it off).
 
 import sys
 
-if sys.implementation.name != "cpython" or "t" in sys.abiflags:
+# Not `sys.abiflags`, which Windows lacks.
+_is_free_threaded = "free-threading" in sys.version
+if sys.implementation.name != "cpython" or _is_free_threaded:
     raise ImportError(
         f"usm needs CPython 3.11 or newer with its interpreter lock; found {sys.implementation.name} "
-        f"{'.'.join(map(str, sys.version_info[:3]))}{' (free-threaded)' if 't' in sys.abiflags else ''}, "
+        f"{'.'.join(map(str, sys.version_info[:3]))}{' (free-threaded)' if _is_free_threaded else ''}, "
         "which does not load its extension module"
     )
 

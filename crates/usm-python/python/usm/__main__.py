@@ -6,6 +6,7 @@ import json
 import signal
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import usm
 
@@ -75,6 +76,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 if __name__ == "__main__":
     # A reader that has seen enough, as in `python -m usm | head`, ends this program in silence as it ends `ls` and
-    # `cat`: by the signal, which Python ignores by default.
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    # `cat`: by the signal, which Python ignores by default. Windows has no such signal.
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    # A code page of Windows lacks the lines of the tree.
+    stdout: Any = sys.stdout
+    if stdout is not None:
+        stdout.reconfigure(errors="replace")
     sys.exit(main())
