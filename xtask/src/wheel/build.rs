@@ -28,6 +28,9 @@ const SOURCE_DATE_EPOCH: &str = "315532800";
 /// The folder of all that is published, under the build directory.
 const PUBLISHED_FOLDER: &str = "wheels";
 
+/// The folder of wheels for Windows, which are not published.
+const WINDOWS_FOLDER: &str = "wheels-windows";
+
 /// Builds the wheel for this machine alone, with the C library of this machine, and returns its path.
 pub(crate) fn build_native(project: &Project) -> Result<PathBuf> {
     native(project, MANIFEST, "wheels-native", PUBLISHED)
@@ -59,14 +62,15 @@ pub(crate) fn build_extension(project: &Project) -> Result<PathBuf> {
     native(project, EXTENSION_MANIFEST, "wheels-pyext", &options)
 }
 
-/// Builds the published wheel of a platform into `target/wheels/`, and returns its path.
+/// Builds the wheel of a platform for users, and returns its path: in `target/wheels/` where it is published.
 pub(crate) fn build(project: &Project, platform: Platform) -> Result<PathBuf> {
-    with_zig(project, platform, PUBLISHED_FOLDER, PUBLISHED)
+    let folder = if platform == Platform::Windows { WINDOWS_FOLDER } else { PUBLISHED_FOLDER };
+    for_platform(project, platform, folder, PUBLISHED)
 }
 
 /// Builds a wheel for tests on another platform.
 pub(crate) fn build_quick_for(project: &Project, platform: Platform) -> Result<PathBuf> {
-    with_zig(project, platform, &format!("wheels-quick-{}", platform.tag()), QUICK)
+    for_platform(project, platform, &format!("wheels-quick-{}", platform.tag()), QUICK)
 }
 
 /// Builds the source distribution into `target/wheels/`, and returns its path.
@@ -94,18 +98,24 @@ fn native(project: &Project, manifest: &str, folder: &str, options: &str) -> Res
     only_one(project, &folder, ".whl")
 }
 
-/// With Zig as the linker, which has the symbols of old C libraries.
-fn with_zig(project: &Project, platform: Platform, folder: &str, options: &str) -> Result<PathBuf> {
+/// With a list of crates. On Linux the linker is Zig, which has the symbols of old C libraries. On Windows it is the one of mingw-w64.
+fn for_platform(project: &Project, platform: Platform, folder: &str, options: &str) -> Result<PathBuf> {
     platform.require_std(project)?;
-    let tools = Venv::with(project, "venv-tools", &[MAKE, ZIG])?;
+    let tools = Venv::with(project, "venv-tools", &[MAKE])?;
     let folder = project.target.join(folder);
     let ending = format!("{}.whl", platform.tag());
     remove(project, &folder, &ending)?;
     let sbom = sbom::write(project, platform)?;
     let maturin = maturin(&tools, MANIFEST, &folder, options).arg("--sbom-include").arg(sbom);
-    let maturin = maturin.args(["--zig", "--target", platform.target()]);
-    let maturin = maturin.args(["--compatibility", platform.compatibility()]);
-    quietly(maturin.env("PATH", path_with_zig(&tools)?))?;
+    let maturin = maturin.args(["--target", platform.target()]);
+    let maturin = match platform.compatibility() {
+        Some(library) => {
+            tools.require(ZIG, &[])?;
+            maturin.args(["--zig", "--compatibility", library]).env("PATH", path_with_zig(&tools)?)
+        }
+        None => maturin,
+    };
+    quietly(maturin)?;
     only_one(project, &folder, &ending)
 }
 

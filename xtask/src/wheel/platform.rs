@@ -1,4 +1,4 @@
-//! The platforms that wheels are published for.
+//! The platforms that wheels are built for.
 
 use anyhow::{Context, Result, bail};
 
@@ -12,17 +12,21 @@ pub(crate) enum Platform {
     X86_64,
     /// Linux aarch64 with glibc 2.28 or newer.
     Aarch64,
+    /// Windows on x86-64. Its wheel is not published.
+    Windows,
 }
 
 impl Platform {
-    /// All of them, the one of most users first.
-    pub(crate) const ALL: [Self; 2] = [Self::X86_64, Self::Aarch64];
+    /// The ones whose wheels are published, the one of most users first.
+    pub(crate) const PUBLISHED: [Self; 2] = [Self::X86_64, Self::Aarch64];
+    pub(super) const ALL: [Self; 3] = [Self::X86_64, Self::Aarch64, Self::Windows];
 
     /// The target of the compiler.
     pub(crate) fn target(self) -> &'static str {
         match self {
             Self::X86_64 => "x86_64-unknown-linux-gnu",
             Self::Aarch64 => "aarch64-unknown-linux-gnu",
+            Self::Windows => "x86_64-pc-windows-gnu",
         }
     }
 
@@ -31,12 +35,21 @@ impl Platform {
         match self {
             Self::X86_64 => "manylinux_2_28_x86_64",
             Self::Aarch64 => "manylinux_2_28_aarch64",
+            Self::Windows => "win_amd64",
         }
     }
 
-    /// The oldest C library, as the builder wants to have it.
-    pub(crate) fn compatibility(self) -> &'static str {
-        "manylinux_2_28"
+    /// The oldest C library of Linux, as the builder wants to have it.
+    pub(crate) fn compatibility(self) -> Option<&'static str> {
+        (self != Self::Windows).then_some("manylinux_2_28")
+    }
+
+    /// The native module in its wheel.
+    pub(crate) fn module(self) -> &'static str {
+        match self {
+            Self::X86_64 | Self::Aarch64 => "usm/_usm.abi3.so",
+            Self::Windows => "usm/_usm.pyd",
+        }
     }
 
     /// The platform with a tag in the name of its wheel.
@@ -46,7 +59,7 @@ impl Platform {
 
     /// The one whose wheel this machine runs.
     pub(crate) fn of_this_machine() -> Result<Self> {
-        let native = Self::ALL.into_iter().find(|platform| platform.is_native());
+        let native = Self::PUBLISHED.into_iter().find(|platform| platform.is_native());
         native.context("no wheel is published for this machine")
     }
 
@@ -80,7 +93,7 @@ mod tests {
         for platform in Platform::ALL {
             let name = format!("usm-0.1.0-cp311-abi3-{}.whl", platform.tag());
             assert_eq!(Platform::of_wheel(&name), Some(platform));
-            assert!(platform.tag().starts_with(platform.compatibility()));
+            assert!(platform.compatibility().is_none_or(|library| platform.tag().starts_with(library)));
         }
         assert_eq!(Platform::of_wheel("usm-0.1.0-cp311-abi3-manylinux_2_34_x86_64.whl"), None);
         assert_eq!(Platform::of_wheel("usm-0.1.0-cp311-abi3-linux_x86_64.whl"), None);

@@ -13,7 +13,7 @@ use crate::report::Steps;
 use crate::wheel::Platform;
 
 /// What a new user does first, on the host device, with the expected version and machine as arguments.
-const SMOKE: &str = "\
+pub(in crate::commands) const SMOKE: &str = "\
 import platform, sys
 from importlib import metadata
 assert platform.machine() == sys.argv[2], platform.machine()
@@ -122,7 +122,8 @@ fn used<'p>(
     Ok(())
 }
 
-fn judge(project: &Project, wheel: &Path) -> Result<()> {
+/// Judges the list of crates of a wheel.
+pub(in crate::commands) fn judge(project: &Project, wheel: &Path) -> Result<()> {
     let tools = Venv::with(project, "venv-tools", &[MAKE, SBOM])?;
     let judged = quietly(tools.python().args(["-I", "-c", JUDGE]).arg(wheel));
     judged.map(drop).with_context(|| format!("the list of crates of {} is not good", wheel.display()))

@@ -8,7 +8,7 @@
 //! | `versions.rs` | the version, the changelog and the tags |
 
 pub(super) mod crates;
-mod fresh;
+pub(super) mod fresh;
 pub(super) mod versions;
 
 use std::path::PathBuf;
@@ -66,7 +66,7 @@ pub(super) fn wheel(project: &Project, platform: Platform) -> Result<PathBuf> {
 type Artefacts = (Vec<(Platform, PathBuf)>, PathBuf);
 
 fn build(project: &Project, steps: &mut Steps) -> Result<Artefacts> {
-    let wheels = Platform::ALL.iter().map(|&platform| {
+    let wheels = Platform::PUBLISHED.iter().map(|&platform| {
         let path = steps.step(&format!("wheel for {}", platform.tag()), || wheel(project, platform))?;
         Ok((platform, path))
     });

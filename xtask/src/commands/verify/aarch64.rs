@@ -28,7 +28,7 @@ const VARIABLES: [(&str, &str); 3] =
 const LINKER: &str = "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER";
 
 /// Files of the tests of the wheel: its objects, its layouts, and what it exchanges.
-const WHEEL_TESTS: [&str; 8] = [
+pub(super) const WHEEL_TESTS: [&str; 8] = [
     "test_buffer_protocol.py",
     "test_constructor.py",
     "test_dlpack.py",
@@ -84,11 +84,7 @@ fn wheel_tests(project: &Project, emulation: &Emulation<'_>, wheel: &Path) -> Re
     let (packages, version) = told.trim().split_once('|').context("the emulated Python gives no answer")?;
     // A network connection of an emulated program breaks, so the pip of this machine gets what the tests need.
     let tools = Venv::with(project, "venv-tools", &[MAKE])?;
-    let pip = tools.python().args(["-I", "-m", "pip", "--disable-pip-version-check", "install", "--upgrade"]);
-    let pip = pip.args(["--no-compile", "--only-binary=:all:", "--implementation", "cp"]);
-    let pip = pip.args(["--python-version", version, "--target", packages]);
-    let pip = pip.args(GLIBCS.iter().flat_map(|glibc| ["--platform", glibc]));
-    quietly(pip.args([PYTEST, NUMPY].concat()))?;
+    tools.install_elsewhere(&[PYTEST, NUMPY].concat(), version, &GLIBCS, Path::new(packages))?;
     let pip = emulation.command(&python).args(["-I", "-m", "pip", "--disable-pip-version-check", "install"]);
     quietly(pip.args(["--force-reinstall", "--no-deps", "--no-index"]).arg(wheel))?;
     let tests = emulation.command(&python).args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]);

@@ -82,7 +82,7 @@ enum Part {
     Interface,
     /// the wheel as published: its contents, and its tests with kernels as users get them
     Published,
-    /// the library crates for Windows: clippy, and their tests under Wine
+    /// the crates and the wheel for Windows: clippy, their tests under Wine, and the contents of the wheel
     Windows,
     /// all that is published, each installed into a fresh environment; versions, and packages of the crates
     Packages,
