@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import usm
+import usm.ipc
 import usm.memory as um
 import usm.tensor as ut
 
@@ -107,6 +108,37 @@ def test_objects_in_messages_whose_text_fails(capfd):
         usm.SyclQueue("host:cpu:0", property=Interrupted("x"))
     with pytest.raises(KeyboardInterrupt):
         usm.SyclQueue("host:cpu:0", property=Index(interrupt))
+    assert capfd.readouterr().err == ""
+
+
+def test_what_nobody_may_catch_is_not_lost(capfd):
+    class Untold(TypeError):
+        def __str__(self):
+            raise KeyboardInterrupt
+
+    class Refusing:
+        @property
+        def __sycl_usm_array_interface__(self):
+            raise Untold
+
+    class Flags(int):
+        def __eq__(self, other):
+            raise KeyboardInterrupt
+
+        __hash__ = int.__hash__
+
+    class Exporter:
+        def __buffer__(self, flags):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ut.usm_ndarray(3, buffer=Refusing())
+    with pytest.raises(KeyboardInterrupt):
+        bool(ut.empty(1, device="host:cpu:0").flags == Flags(7))
+    # Earlier versions have no exporters in Python.
+    if sys.version_info >= (3, 12):
+        with pytest.raises(KeyboardInterrupt):
+            usm.ipc.open(Exporter())
     assert capfd.readouterr().err == ""
 
 

@@ -271,13 +271,18 @@ fn raised() -> PyErr {
     RAISED.take().unwrap_or_else(|| PyKeyboardInterrupt::new_err("interrupted"))
 }
 
+/// What an exception says. The exceptions of others may raise another one there.
+pub(crate) fn text_of(error: &PyErr, py: Python<'_>) -> PyResult<String> {
+    Ok(error.value(py).str()?.to_string())
+}
+
 /// Another exception, made from the text of one of class `E`; exceptions of other classes stay as they are.
 pub(crate) fn in_place_of<E: PyTypeInfo>(
     py: Python<'_>,
     make: impl Fn(String) -> PyErr,
 ) -> impl Fn(PyErr) -> PyErr {
     move |error| match error.is_instance_of::<E>(py) {
-        true => make(error.value(py).to_string()),
+        true => text_of(&error, py).map_or_else(|raised| raised, &make),
         false => error,
     }
 }
@@ -317,7 +322,10 @@ pub(crate) fn reworded(py: Python<'_>, error: PyErr, text: impl FnOnce(&str) -> 
         true => Some(PyTypeError::new_err(text)),
         false => error.is_instance_of::<PyValueError>(py).then(|| PyValueError::new_err(text)),
     };
-    make(text(&error.value(py).to_string())).unwrap_or(error)
+    match text_of(&error, py) {
+        Ok(said) => make(text(&said)).unwrap_or(error),
+        Err(raised) => raised,
+    }
 }
 
 /// The attribute that memory of other devices does not have, so that `hasattr` says so.

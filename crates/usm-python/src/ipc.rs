@@ -4,6 +4,7 @@ use std::ffi::c_int;
 #[cfg(not(windows))]
 use std::os::fd::IntoRawFd;
 
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMemoryView};
 use usm_array::usm_core::backend::SharedFile;
@@ -11,7 +12,7 @@ use usm_array::usm_core::{Device, Queue};
 use usm_array::usm_memory::{self, UsmBuffer, processes};
 use usm_array::{ArrayHandle, UsmArray};
 
-use crate::errors::{OrRaise, set_raised, wrong_type};
+use crate::errors::{OrRaise, in_place_of, set_raised, wrong_type};
 use crate::memory::wrap;
 use crate::objects::{Memory, UsmNdarray};
 use crate::sycl::{queue_argument, runtime};
@@ -212,7 +213,8 @@ pub(crate) fn open_cuda<'py>(
 
 /// The bytes of a handle from another process.
 fn bytes_of(handle: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
-    let refused = |_| wrong_type("handle", handle, "are a handle of usm.ipc.export and its bytes");
+    let allowed = "are a handle of usm.ipc.export and its bytes";
+    let refused = in_place_of::<PyTypeError>(handle.py(), |_| wrong_type("handle", handle, allowed));
     PyMemoryView::from(handle).map_err(refused)?.call_method0(intern!(handle.py(), "tobytes"))?.extract()
 }
 

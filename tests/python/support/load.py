@@ -159,6 +159,9 @@ class Load:
         many = [kinds[number % 3](32, queue=self.queue) for number in range(count)]
         live = usm.live_allocations()["count"]
         assert live >= count, live
+        # What the pool keeps of it was used once: later uses are no growth.
+        for memory in many:
+            memory.memset(1)
         self.goes_on.set()
         time.sleep(pause)
         self.goes_on.clear()

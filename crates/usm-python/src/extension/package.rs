@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyType};
 use usm_array::usm_core::Runtime;
 
-use crate::errors::ToPyErr;
+use crate::errors::{ToPyErr, text_of};
 use crate::join::{self, is_package};
 
 /// A capsule by which extensions in Rust that link this library work on the memory of this package.
@@ -60,7 +60,9 @@ pub(crate) fn error_of_package(py: Python<'_>, error: PyErr) -> PyErr {
         Ok(theirs.map(|theirs| theirs.cast_into::<PyType>()).transpose()?)
     };
     match theirs() {
-        Ok(Some(theirs)) if !theirs.is(&class) => PyErr::from_type(theirs, error.value(py).to_string()),
+        Ok(Some(theirs)) if !theirs.is(&class) => {
+            text_of(&error, py).map_or_else(|raised| raised, |text| PyErr::from_type(theirs, text))
+        }
         _ => error,
     }
 }

@@ -1,5 +1,6 @@
 //! `SyclEvent`.
 
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use usm_array::usm_core::{Error, Event, EventStatus, ProfilingTimes};
 use usm_array::usm_memory::{self, flight};
@@ -8,7 +9,7 @@ use super::awaited::Awaited;
 use super::resolve::first_device;
 use super::runtime;
 use super::{enums, pickle};
-use crate::errors::{OrRaise, wrong_type};
+use crate::errors::{OrRaise, in_place_of, wrong_type};
 use crate::imported;
 use crate::interrupt;
 use crate::number::sequence;
@@ -135,7 +136,7 @@ impl SyclEvent {
         if let Ok(event) = event.cast::<Self>() {
             return event.get().wait(py);
         }
-        let items = sequence("event", event).map_err(|_| wrong(event))?;
+        let items = sequence("event", event).map_err(in_place_of::<PyTypeError>(py, |_| wrong(event)))?;
         let events = items.iter().map(|item| item.cast::<Self>().map_err(|_| wrong(item)));
         let events: Vec<_> = events.collect::<PyResult<_>>()?;
         events.iter().map(|event| event.get().wait(py)).fold(Ok(()), PyResult::and)

@@ -123,10 +123,10 @@ impl Flags {
     }
 
     /// Flags are equal when all of them are; also to their number.
-    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> PyResult<bool> {
         match other.cast::<Self>() {
-            Ok(other) => self.flags() == other.get().flags(),
-            Err(_) => other.is_instance_of::<PyInt>() && other.eq(self.flags()).unwrap_or(false),
+            Ok(other) => Ok(self.flags() == other.get().flags()),
+            Err(_) => Ok(other.is_instance_of::<PyInt>() && other.eq(self.flags())?),
         }
     }
 

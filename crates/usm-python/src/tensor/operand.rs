@@ -7,7 +7,7 @@ use usm_array::{ArrayOrScalar, Dtype, Scalar, UsmArray, check_queues};
 
 use super::arguments;
 use super::exchange::{Source, has_own_operators, is_numpy, on_host};
-use crate::errors::OrRaise;
+use crate::errors::{OrRaise, text_of};
 use crate::interface::import::Found;
 use crate::number::is_plain_sequence;
 
@@ -126,7 +126,10 @@ fn renamed(py: Python<'_>, error: PyErr, name: &str, class: Option<Bound<'_, PyT
     if !is_refusal {
         return error;
     }
-    let text = error.value(py).to_string();
+    let text = match text_of(&error, py) {
+        Ok(text) => text,
+        Err(raised) => return raised,
+    };
     let text = match text.strip_prefix("obj") {
         Some(rest) => format!("{name}{rest}"),
         None => format!("{name}: {text}"),

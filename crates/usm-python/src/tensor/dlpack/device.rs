@@ -1,13 +1,13 @@
 //! Devices as pairs of numbers: the kind and the number among those of its kind.
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 use usm_array::UsmArray;
 use usm_array::dlpack::{DLDevice, DLDeviceType, device_with_number, number_of_device};
 
 use super::caller;
-use crate::errors::{OrRaise, SyclDeviceCreationError, wrong_type};
+use crate::errors::{OrRaise, SyclDeviceCreationError, in_place_of, wrong_type};
 use crate::imported;
 use crate::number::{index, sequence};
 use crate::sycl::{Target, plain_device_object, runtime, target};
@@ -28,7 +28,7 @@ fn as_python(py: Python<'_>, device: DLDevice) -> PyResult<Bound<'_, PyTuple>> {
 /// A pair of numbers; members of any enumeration of integers will do.
 pub(super) fn pair(name: &str, object: &Bound<'_, PyAny>) -> PyResult<DLDevice> {
     let wrong = || wrong_type(name, object, "is a tuple of a device type and a number");
-    let items = sequence(name, object).map_err(|_| wrong())?;
+    let items = sequence(name, object).map_err(in_place_of::<PyTypeError>(object.py(), |_| wrong()))?;
     let [kind, number] = items.as_slice() else {
         return Err(value_error!(
             "{name}: found {} items, allowed are a device type and a number",

@@ -12,7 +12,7 @@ use super::capsule;
 use super::device;
 use crate::attribute;
 use crate::called;
-use crate::errors::{OrRaise, OrValueError, wrong_type};
+use crate::errors::{OrRaise, OrValueError, text_of, wrong_type};
 use crate::objects::PyDevice;
 use crate::objects::UsmNdarray;
 use crate::sycl::{queue_argument, queue_object, runtime};
@@ -187,7 +187,7 @@ impl<'py> DlpackProducer<'py> {
 /// `from_dlpack` says `BufferError`.
 fn as_buffer_error(error: PyErr) -> PyErr {
     Python::attach(|py| match error.get_type(py).is(py.get_type::<PyValueError>()) {
-        true => PyBufferError::new_err(error.value(py).to_string()),
+        true => text_of(&error, py).map_or_else(|raised| raised, PyBufferError::new_err),
         false => error,
     })
 }

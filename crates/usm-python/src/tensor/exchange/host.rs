@@ -37,8 +37,9 @@ impl HostElements {
         };
         let wrong = |why: String| {
             let found = match numpy_dtype(object) {
-                Some((_, dtype)) => format!("{} of {dtype}", type_name(object)),
-                None => type_name(object),
+                Ok(Some((_, dtype))) => format!("{} of {dtype}", type_name(object)),
+                Ok(None) => type_name(object),
+                Err(raised) => return raised,
             };
             type_error!("{name}: found a buffer of {found}: {why}")
         };
@@ -110,16 +111,20 @@ impl usm_array::HostElements for HostElements {
 }
 
 /// The kind and the name of the dtype of an array or number of NumPy.
-fn numpy_dtype(object: &Bound<'_, PyAny>) -> Option<(char, String)> {
+fn numpy_dtype(object: &Bound<'_, PyAny>) -> PyResult<Option<(char, String)>> {
     let py = object.py();
-    let dtype = object.getattr_opt(intern!(py, "dtype")).ok()??;
-    let kind = dtype.getattr_opt(intern!(py, "kind")).ok()??.extract::<char>().ok()?;
-    Some((kind, dtype.to_string()))
+    let Some(dtype) = object.getattr_opt(intern!(py, "dtype"))? else { return Ok(None) };
+    let Some(kind) = dtype.getattr_opt(intern!(py, "kind"))? else { return Ok(None) };
+    let Ok(kind) = kind.extract::<char>() else { return Ok(None) };
+    Ok(Some((kind, dtype.str()?.to_string())))
 }
 
 /// The refusal of elements that are no numbers, with the name that NumPy gives them.
 fn unsupported_dtype(name: &str, object: &Bound<'_, PyAny>) -> Option<PyErr> {
-    let (kind, dtype) = numpy_dtype(object).filter(|(kind, _)| !"biufc".contains(*kind))?;
+    let (kind, dtype) = match numpy_dtype(object) {
+        Ok(found) => found.filter(|(kind, _)| !"biufc".contains(*kind))?,
+        Err(raised) => return Some(raised),
+    };
     let hint = if "mM".contains(kind) { "; x.view(\"int64\") has the counts of time units" } else { "" };
     Some(type_error!(
         "{name}: found elements of {dtype}, allowed are booleans, integers, real and complex numbers{hint}"

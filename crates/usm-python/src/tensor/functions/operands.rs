@@ -8,7 +8,7 @@ use usm_array::{Conversion, DefaultDtypes, Dtype, Scalar, UsmArray};
 use super::super::exchange::{Source, Wanted, array_from};
 use super::super::operand::{NumberOrArray, index_array};
 use super::super::{arguments, transfer};
-use crate::errors::{reworded, wrong_type};
+use crate::errors::{reworded, text_of, wrong_type};
 use crate::interface::import::{Found, array_if_usm, no_usm};
 use crate::number::{index, index_sequence, is_list_or_tuple, item, sequence};
 use crate::objects::UsmNdarray;
@@ -92,10 +92,12 @@ pub(super) fn dtype(name: &str, object: Option<&Bound<'_, PyAny>>) -> PyResult<O
 pub(super) fn named_dtype(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Dtype> {
     let py = object.py();
     arguments::explicit_dtype(object, &|| DefaultDtypes::WITH_FP64).map_err(|error| {
-        let message = error.value(py).to_string();
-        match message.strip_prefix("dtype: ") {
-            Some(rest) => reworded(py, error, |_| format!("{name}: {rest}")),
-            None => error,
+        match text_of(&error, py) {
+            Ok(text) => match text.strip_prefix("dtype: ") {
+                Some(rest) => reworded(py, error, |_| format!("{name}: {rest}")),
+                None => error,
+            },
+            Err(raised) => raised,
         }
     })
 }
