@@ -66,8 +66,8 @@ class Pickles(Path):
                     self.calls.append((function, tuple(plain)))
         for data, beside in self.pickles:
             self.check(_Noted(io.BytesIO(data), buffers=beside).load())
-        # The module allocates what the bytes say, and fills it. A driver of a GPU takes more addresses.
-        more = (64 if queue.sycl_device.is_gpu else 16) * LIMIT_BYTES
+        # The module allocates what the bytes say, and fills it. A driver of a GPU, which bytes may name, takes more addresses.
+        more = (64 if any(device.is_gpu for device in usm.get_devices()) else 16) * LIMIT_BYTES
         with open("/proc/self/statm") as figures:
             most = resource.getpagesize() * int(figures.read().split()[0]) + more
         resource.setrlimit(resource.RLIMIT_AS, (most, resource.RLIM_INFINITY))
