@@ -124,7 +124,7 @@ pub(super) const CAMPAIGNS: [Campaign; 25] = [
     wheel(
         Part::Processes,
         "processes that end at any moment",
-        "test_robust_processes",
+        "test_robust_processes or storm_of_two",
         &[("USM_TEST_STORM", "80000")],
     )
     .or_minutes("USM_TEST_STORM_MINUTES"),
