@@ -2,13 +2,16 @@
 
 The minutes are a mean: a processor that is free takes the program with the fewest executions for the next one.
 `cargo xtask verify fuzz` starts this program, here or on another machine. New inputs stay in the corpus. An input that
-crashes lies in the folder `artifacts` beside the corpus, and is a failure.
+crashes lies in the folder `artifacts` beside the corpus, and is a failure. The file `executions.json` beside the corpus
+has the executions of all runs: after a run elsewhere, bring it back.
 """
 
 import argparse
 import collections
 import concurrent.futures
+import datetime
 import itertools
+import json
 import os
 import pathlib
 import subprocess
@@ -16,6 +19,8 @@ import sys
 import threading
 import time
 
+# The executions of all runs without a crash, in the folder of the corpus.
+EXECUTIONS = "executions.json"
 # Longer inputs say no more.
 MOST_BYTES = 512
 # The time that a program may need beyond its minutes, for its start and the first look at the corpus.
@@ -86,6 +91,20 @@ def run(options: argparse.Namespace, name: str, number: int, seconds: int) -> tu
     return int(executed[0].split()[-1]), ""
 
 
+def note(file: pathlib.Path, executions: dict[str, int]) -> str:
+    """Adds executions to those of earlier runs, and says how many there are."""
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    noted = json.loads(file.read_text()) if file.exists() else {"since": today, "executions": {}}
+    before = noted["executions"]
+    noted["executions"] = {name: before.get(name, 0) + found for name, found in executions.items()}
+    file.write_text(json.dumps(noted, indent=1) + "\n")
+    fewest, least = min(noted["executions"].items(), key=lambda item: item[1])
+    return (
+        f"{len(executions)} fuzzers, {sum(noted['executions'].values()):,} executions since {noted['since']}, the "
+        f"fewest {least:,} of {fewest}, {sum(executions.values()):,} in the last run, no crash"
+    )
+
+
 def main() -> int:
     options = arguments()
     processors = len(os.sched_getaffinity(0))
@@ -110,13 +129,12 @@ def main() -> int:
     with concurrent.futures.ThreadPoolExecutor(processors) as pool:
         for worker in [pool.submit(work) for _ in range(processors)]:
             worker.result()
-    executions = collections.Counter(programs.executions)
+    executions = programs.executions
     for name, found in executions.items():
         print(f"{name}: {found:,} executions in {programs.seconds[name] / 60:.1f} min of a processor")
     if failed.is_set():
         return 1
-    fewest, least = min(executions.items(), key=lambda item: item[1])
-    figure = f"{len(executions)} fuzzers, {executions.total():,} executions, the fewest {least:,} of {fewest}, no crash"
+    figure = note(options.folder / EXECUTIONS, executions)
     print(figure)
     if path := os.environ.get("USM_TEST_FIGURES"):
         with open(path, "a", encoding="utf-8") as file:

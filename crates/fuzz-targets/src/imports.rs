@@ -20,7 +20,7 @@ use crate::layouts::{ends, number};
 const MEMORY_BYTES: usize = 4096;
 
 /// Most elements of a tensor that is read.
-const MOST_ELEMENTS: i64 = 1 << 16;
+const MOST_ELEMENTS: i64 = 1 << 10;
 
 /// The host device alone.
 pub(crate) static RUNTIME: LazyLock<Runtime> =

@@ -6,7 +6,7 @@ use arbitrary::{Result, Unstructured};
 use usm_array::{Layout, Order, Overlap, SliceItem, StridedBytes};
 
 /// Most elements that are looked at one by one.
-const MOST_ELEMENTS: usize = 1 << 10;
+const MOST_ELEMENTS: usize = 1 << 8;
 
 /// A number as likely to be small as large.
 pub(crate) fn number(bytes: &mut Unstructured<'_>) -> Result<isize> {
