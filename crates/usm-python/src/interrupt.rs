@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
+use usm_array::usm_core::bulk::Progress;
 use usm_array::usm_core::fork::{self, PerProcess};
 use usm_array::usm_core::{self, Event, EventStatus, Runtime, Unclaimed};
 use usm_array::usm_memory;
@@ -21,6 +22,9 @@ use crate::held::with_interpreter;
 
 /// How often Python's signal handlers get a chance.
 const SIGNALS: Duration = Duration::from_millis(50);
+
+/// From here on work is long enough for a user to ask how far it is.
+const PROGRESS_AFTER: Duration = Duration::from_secs(1);
 
 /// How long the end of the interpreter waits for host code of another thread.
 const AT_THE_END: Duration = Duration::from_secs(1);
@@ -77,13 +81,15 @@ pub(crate) fn run_long<T: Send + 'static>(
     let state = Arc::new(AtomicU8::new(UNDER_WAY));
     let end = End(Arc::clone(&state));
     let (_errand, worker) = Errand::begin();
+    let progress = Arc::new(Progress::default());
+    let theirs = Arc::clone(&progress);
     let (result, job) = Parcel::of(move || {
         let _end = end;
-        worker.run(job)
+        worker.run(|| theirs.watch(job))
     });
     let process = Runtime::fork_generation();
     match elsewhere(job) {
-        Ok(ended) => wait_for_end(py, ended).inspect_err(|_| leave_alone(&state, process))?,
+        Ok(ended) => wait_for_end(py, ended, &progress).inspect_err(|_| leave_alone(&state, process))?,
         Err(job) => py.detach(job),
     }
     result
@@ -221,15 +227,43 @@ fn handle_signals(py: Python<'_>) -> PyResult<()> {
     py.check_signals()
 }
 
-/// Waits for the end of a job on another thread, with Python's signal handlers running meanwhile.
-fn wait_for_end(py: Python<'_>, mut ended: Receiver<()>) -> PyResult<()> {
+/// What the function of `usm.progress` was told of a job.
+struct Report<'p> {
+    progress: &'p Progress,
+    started: Instant,
+    told: f64,
+}
+
+impl Report<'_> {
+    /// Tells how far the job is, if it is long and further than before. The function may call anything, as a signal handler may.
+    fn tell(&mut self, py: Python<'_>) -> PyResult<()> {
+        match self.progress.part() {
+            Some(part) if part > self.told && self.started.elapsed() >= PROGRESS_AFTER => {
+                self.told = part;
+                // Who does not use it has not imported it.
+                let modules = py.import(intern!(py, "sys"))?.getattr(intern!(py, "modules"))?;
+                let Ok(module) = modules.get_item(intern!(py, "usm._progress")) else { return Ok(()) };
+                let _interlude = Interlude::begin();
+                module.call_method1(intern!(py, "tell"), (part,)).map(drop)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Waits for the end of a job on another thread, with Python's signal handlers running meanwhile, and the function of `usm.progress`.
+fn wait_for_end(py: Python<'_>, mut ended: Receiver<()>, progress: &Progress) -> PyResult<()> {
+    let mut report = Report { progress, started: Instant::now(), told: 0.0 };
     let process = Runtime::fork_generation();
     loop {
         let (outcome, back) = py.detach(move || (ended.recv_timeout(SIGNALS), ended));
         ended = back;
         match outcome {
-            Err(RecvTimeoutError::Timeout) => handle_signals(py)?,
-            Ok(()) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            Err(RecvTimeoutError::Timeout) => {
+                handle_signals(py)?;
+                report.tell(py)?;
+            }
+            Ok(()) | Err(RecvTimeoutError::Disconnected) => return report.tell(py),
         }
         if !Runtime::is_fork_generation(process) {
             // A signal handler has forked, and this is the child, in which that thread is missing.
@@ -273,8 +307,10 @@ fn wait_long(events: &[Event]) -> usm_memory::Result<()> {
 pub(crate) fn run_apart(job: Job) -> usm_memory::Result<()> {
     match elsewhere(job) {
         Ok(ended) => {
-            if let Some(Err(())) = with_interpreter(|py| wait_for_end(py, ended).map_err(errors::set_raised))
-            {
+            // Events have no steps.
+            let none = Progress::default();
+            let wait = |py: Python<'_>| wait_for_end(py, ended, &none).map_err(errors::set_raised);
+            if let Some(Err(())) = with_interpreter(wait) {
                 return Err(usm_memory::Error::Interrupted);
             }
         }

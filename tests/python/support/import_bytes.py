@@ -66,7 +66,7 @@ class Pickles(Path):
                     self.calls.append((function, tuple(plain)))
         for data, beside in self.pickles:
             self.check(_Noted(io.BytesIO(data), buffers=beside).load())
-        # The module allocates what the bytes say, and fills it. A driver of a GPU, which bytes may name, takes more addresses.
+        # The module allocates what the bytes say, and fills it. They may name a GPU, whose driver takes more addresses.
         more = (64 if any(device.is_gpu for device in usm.get_devices()) else 16) * LIMIT_BYTES
         with open("/proc/self/statm") as figures:
             most = resource.getpagesize() * int(figures.read().split()[0]) + more

@@ -32,7 +32,7 @@ class Tensors(Path):
         super().__init__(world)
         self.name, self.external = name, External(name)
         # As many numbers as a tensor may have axes.
-        self.sizes, self.steps = (ctypes.c_int64 * 64)(), (ctypes.c_int64 * 64)()
+        self.sizes, self.steps, self.ones = [(ctypes.c_int64 * 64)(*[1] * 64) for _ in range(3)]
         self.deleter = self.external.managed.deleter
         self.capsule: Any = None
         pair = ut.sycl_device_to_dldevice(world.queue.sycl_device)
@@ -97,6 +97,9 @@ class Tensors(Path):
         tensor.device_type, tensor.device_id = self.pairs[source is not None]
         tensor.ndim, tensor.byte_offset = one_of((0, 1, 1, 2, 2, 3)), one_of((0, 0, 0, 16))
         tensor.code, tensor.bits, tensor.lanes = one_of(self.dtypes)
+        # Nothing is left of the spoiled numbers of earlier tensors, of which `product` knows nothing.
+        for numbers in (self.sizes, self.steps):
+            ctypes.memmove(numbers, self.ones, ctypes.sizeof(self.ones))
         step = 1
         for axis in range(tensor.ndim):
             self.sizes[axis], self.steps[axis] = one_of((1, 2, 3)), step

@@ -6,18 +6,21 @@
 //! |---|---|
 //! | `machine.rs` | caches and processors of this machine |
 //! | `threads.rs` | work that several threads share |
+//! | `progress.rs` | how far it is |
 //! | `stream.rs` | stores past the caches |
 //! | `copy_bytes.rs` | a copy by the calling thread |
 //! | `simd.rs` | what the processor can do |
 
 mod copy_bytes;
 mod machine;
+mod progress;
 mod simd;
 pub mod stream;
 mod threads;
 
 pub use copy_bytes::copy_bytes;
 pub use machine::{Cache, Machine};
+pub use progress::{Progress, Steps};
 pub use simd::has_avx2;
 pub use threads::{MIN_PART_BYTES, num_threads, parts_for, set_num_threads, share, threads_for};
 

@@ -12,7 +12,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
-use super::Machine;
+use super::{Machine, Steps};
 use crate::fork::{self, ForkOnce, PerProcess};
 
 /// Below this length one thread finishes before a helper starts, which takes some 10 µs.
@@ -268,6 +268,12 @@ impl<F: Fn(usize) + Send + Sync + 'static> Join for SharedWork<F> {
 /// # Panics
 /// A panic of `work` goes on in the calling thread, also when it was on another one.
 pub fn share(parts: usize, threads: usize, work: impl Fn(usize) + Send + Sync + 'static) {
+    let steps = Steps::of(parts);
+    let done = steps.counter();
+    let work = move |part| {
+        work(part);
+        done();
+    };
     if parts.min(threads) <= 1 {
         return (0..parts).for_each(work);
     }

@@ -41,3 +41,29 @@ pub(crate) mod waits;
 
 pub(crate) use self::operation::{OperationList, OperationsOfSlots, same_queue};
 pub(crate) use self::state::{HOOKED, INHERITED, PUBLISHED, RELEASED, SHARED, SUBMITTED, State};
+
+#[cfg(test)]
+mod tests {
+    use usm_core::Runtime;
+
+    use super::operation::{LEAST_ROOM, Operation, OperationsOfSlots};
+
+    #[test]
+    fn room_for_operations_goes_with_them() {
+        let runtime = Runtime::global();
+        let queue = runtime.default_queue(runtime.host_device()).unwrap();
+        let event = queue.barrier(&[]).unwrap();
+        let mut operations = OperationsOfSlots::default();
+        let operation = || Operation::new(&event, &queue, true, 0);
+        for slot in 0..128 {
+            assert!(operations.with(slot, |list| drop(list.add(operation()))).1);
+        }
+        assert!(operations.lists.capacity() >= 128);
+        for slot in 0..128 {
+            assert_eq!(operations.take(slot).len(), 1);
+            let (len, room) = (operations.lists.len(), operations.lists.capacity());
+            assert_eq!(len, 127 - usize::from(slot));
+            assert!(room <= LEAST_ROOM.max(4 * len + 3), "{len} of {room}");
+        }
+    }
+}

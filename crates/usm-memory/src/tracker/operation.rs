@@ -175,14 +175,14 @@ impl OperationList {
 }
 
 /// Lists for which a slab always keeps room.
-const LEAST_ROOM: usize = 8;
+pub(super) const LEAST_ROOM: usize = 8;
 
 /// The operations on the slots of a slab.
 #[derive(Default)]
 pub(crate) struct OperationsOfSlots {
     /// Invariant O1: the slot of the list at the same place.
     slots: Vec<u8>,
-    lists: Vec<OperationList>,
+    pub(super) lists: Vec<OperationList>,
 }
 
 impl OperationsOfSlots {
@@ -223,30 +223,4 @@ impl OperationsOfSlots {
 /// never runs in the child.
 pub(crate) fn is_over_after(error: &Error, event: &Event) -> bool {
     !matches!(error, Error::Interrupted) && event.is_complete()
-}
-
-#[cfg(test)]
-mod tests {
-    use usm_core::Runtime;
-
-    use super::*;
-
-    #[test]
-    fn room_for_operations_goes_with_them() {
-        let runtime = Runtime::global();
-        let queue = runtime.default_queue(runtime.host_device()).unwrap();
-        let event = queue.barrier(&[]).unwrap();
-        let mut operations = OperationsOfSlots::default();
-        let operation = || Operation::new(&event, &queue, true, 0);
-        for slot in 0..128 {
-            assert!(operations.with(slot, |list| drop(list.add(operation()))).1);
-        }
-        assert!(operations.lists.capacity() >= 128);
-        for slot in 0..128 {
-            assert_eq!(operations.take(slot).len(), 1);
-            let (len, room) = (operations.lists.len(), operations.lists.capacity());
-            assert_eq!(len, 127 - usize::from(slot));
-            assert!(room <= LEAST_ROOM.max(4 * len + 3), "{len} of {room}");
-        }
-    }
 }

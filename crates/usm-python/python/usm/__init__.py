@@ -111,6 +111,7 @@ __all__ = [
     "lsplatform",
     "memory",
     "program",
+    "progress",
     "select_accelerator_device",
     "select_cpu_device",
     "select_default_device",
@@ -123,6 +124,7 @@ __all__ = [
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._enums import backend_type, device_type, event_status_type, global_mem_cache_type
+    from ._progress import progress
     from ._selection import (
         get_composite_devices,
         get_num_devices,
@@ -149,6 +151,7 @@ _LATER = {
     "has_accelerator_devices": "_selection",
     "has_cpu_devices": "_selection",
     "has_gpu_devices": "_selection",
+    "progress": "_progress",
 }
 
 

@@ -74,13 +74,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0 if found["works"] else 1
 
 
+def _print_what_it_can(stream: Any) -> None:
+    """A code page of Windows lacks the lines of the tree."""
+    if stream is not None:
+        stream.reconfigure(errors="replace")
+
+
 if __name__ == "__main__":
     # A reader that has seen enough, as in `python -m usm | head`, ends this program in silence as it ends `ls` and
     # `cat`: by the signal, which Python ignores by default. Windows has no such signal.
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    # A code page of Windows lacks the lines of the tree.
-    stdout: Any = sys.stdout
-    if stdout is not None:
-        stdout.reconfigure(errors="replace")
+    _print_what_it_can(sys.stdout)
     sys.exit(main())

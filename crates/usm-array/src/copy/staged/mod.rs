@@ -4,7 +4,7 @@
 
 mod buffers;
 
-use usm_memory::usm_core::bulk::Machine;
+use usm_memory::usm_core::bulk::{Machine, Steps};
 use usm_memory::usm_core::{Event, Queue, Result as CoreResult};
 
 use super::cast::Cast;
@@ -92,6 +92,8 @@ unsafe fn read<'a>(
     submit: impl Fn(&mut Staging<'a>, CopyPlan) -> Result<(CopyPlan, isize)>,
 ) -> Result<()> {
     let (size, stream) = size_of_all(&pieces, cast);
+    let steps = Steps::of(pieces.len());
+    let done = steps.counter();
     let mut waiting: Option<(CopyPlan, isize)> = None;
     for piece in pieces.into_iter().map(Some).chain([None]) {
         let submitted = piece.map(|piece| submit(&mut next, piece)).transpose()?;
@@ -99,6 +101,7 @@ unsafe fn read<'a>(
             let from = current.start()?.cast_const().wrapping_offset(-skipped);
             // SAFETY: the elements are in the buffer; promise 1.
             unsafe { execute_piece(plan, cast, size, stream, dst, from) };
+            done();
         }
         waiting = submitted;
         std::mem::swap(&mut next, &mut current);
@@ -124,6 +127,8 @@ pub(super) unsafe fn write_spans(
     let itemsize = cast.dst.itemsize_bytes();
     let (size, _) = size_of_all(&pieces, cast);
     let [mut staging, mut other] = Staging::two(queue);
+    let steps = Steps::of(pieces.len());
+    let done = steps.counter();
     let mut last: Option<Event> = None;
     for piece in pieces {
         let span = piece.span(Side::Target);
@@ -144,6 +149,7 @@ pub(super) unsafe fn write_spans(
         staging.pending = Some(event.clone());
         last = Some(event);
         std::mem::swap(&mut staging, &mut other);
+        done();
     }
     staging.settle()?;
     other.settle()
@@ -164,6 +170,8 @@ pub(super) unsafe fn write_packed(
 ) -> Result<()> {
     let elements = Elements::of_size(cast.src.itemsize_bytes());
     let (size, _) = size_of_all(&pieces, cast);
+    let steps = Steps::of(pieces.len());
+    let done = steps.counter();
     for piece in pieces {
         let (pack, unpack) = piece.through_packed(Side::Source);
         let buffer = staging.start()?;
@@ -174,6 +182,7 @@ pub(super) unsafe fn write_packed(
         let event = unsafe { Kernels::global().copy(queue, &unpack, elements, dst, buffer, &[]) };
         staging.pending = Some(event?);
         std::mem::swap(&mut staging, &mut other);
+        done();
     }
     staging.settle()?;
     other.settle()
