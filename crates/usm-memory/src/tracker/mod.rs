@@ -46,10 +46,10 @@ pub(crate) use self::state::{HOOKED, INHERITED, PUBLISHED, RELEASED, SHARED, SUB
 mod tests {
     use usm_core::Runtime;
 
-    use super::operation::{LEAST_ROOM, Operation, OperationsOfSlots};
+    use super::operation::{LEAST_CAPACITY, Operation, OperationsOfSlots};
 
     #[test]
-    fn room_for_operations_goes_with_them() {
+    fn capacity_for_operations_goes_with_them() {
         let runtime = Runtime::global();
         let queue = runtime.default_queue(runtime.host_device()).unwrap();
         let event = queue.barrier(&[]).unwrap();
@@ -61,9 +61,9 @@ mod tests {
         assert!(operations.lists.capacity() >= 128);
         for slot in 0..128 {
             assert_eq!(operations.take(slot).len(), 1);
-            let (len, room) = (operations.lists.len(), operations.lists.capacity());
+            let (len, capacity) = (operations.lists.len(), operations.lists.capacity());
             assert_eq!(len, 127 - usize::from(slot));
-            assert!(room <= LEAST_ROOM.max(4 * len + 3), "{len} of {room}");
+            assert!(capacity <= LEAST_CAPACITY.max(4 * len + 3), "{len} of {capacity}");
         }
     }
 }

@@ -174,8 +174,8 @@ impl OperationList {
     }
 }
 
-/// Lists for which a slab always keeps room.
-pub(super) const LEAST_ROOM: usize = 8;
+/// Lists for which a slab always keeps capacity.
+pub(super) const LEAST_CAPACITY: usize = 8;
 
 /// The operations on the slots of a slab.
 #[derive(Default)]
@@ -199,17 +199,17 @@ impl OperationsOfSlots {
         if is_empty {
             self.slots.swap_remove(place);
             self.lists.swap_remove(place);
-            self.give_back_room();
+            self.give_back_capacity();
         }
         (result, !is_empty)
     }
 
-    /// Frees room that many operations had: a slab stays for long. What stays is twice what is needed, so that this is rare.
-    fn give_back_room(&mut self) {
-        let (len, room) = (self.lists.len(), self.lists.capacity());
-        if room > LEAST_ROOM && len < room / 4 {
-            self.slots.shrink_to(LEAST_ROOM.max(2 * len));
-            self.lists.shrink_to(LEAST_ROOM.max(2 * len));
+    /// Frees the capacity that many operations needed: a slab stays for long. What stays is twice what is needed, so that this is rare.
+    fn give_back_capacity(&mut self) {
+        let (len, capacity) = (self.lists.len(), self.lists.capacity());
+        if capacity > LEAST_CAPACITY && len < capacity / 4 {
+            self.slots.shrink_to(LEAST_CAPACITY.max(2 * len));
+            self.lists.shrink_to(LEAST_CAPACITY.max(2 * len));
         }
     }
 
