@@ -66,11 +66,11 @@ class Pickles(Path):
                     self.calls.append((function, tuple(plain)))
         for data, beside in self.pickles:
             self.check(_Noted(io.BytesIO(data), buffers=beside).load())
-        # The module allocates what the bytes say, and fills it. They may name a GPU, whose driver takes more addresses.
-        more = (64 if any(device.is_gpu for device in usm.get_devices()) else 16) * LIMIT_BYTES
+        # The module allocates what the bytes say, and fills it. Not all addresses are limited: a driver of a GPU, which bytes may
+        # name, reserves many.
         with open("/proc/self/statm") as figures:
-            most = resource.getpagesize() * int(figures.read().split()[0]) + more
-        resource.setrlimit(resource.RLIMIT_AS, (most, resource.RLIM_INFINITY))
+            most = resource.getpagesize() * int(figures.read().split()[5]) + 16 * LIMIT_BYTES
+        resource.setrlimit(resource.RLIMIT_DATA, (most, resource.RLIM_INFINITY))
 
     def check(self, result: Any) -> None:
         self.world.check(result, is_of_python=True)
