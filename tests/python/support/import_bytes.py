@@ -66,8 +66,8 @@ class Pickles(Path):
                     self.calls.append((function, tuple(plain)))
         for data, beside in self.pickles:
             self.check(_Noted(io.BytesIO(data), buffers=beside).load())
-        # The module allocates what the bytes say, and fills it. Not all addresses are limited: a driver of a GPU, which bytes may
-        # name, reserves many.
+        # The module allocates what the bytes say, and fills it. Addresses have no limit: drivers of GPUs, which bytes
+        # may name, reserve many.
         with open("/proc/self/statm") as figures:
             most = resource.getpagesize() * int(figures.read().split()[5]) + 16 * LIMIT_BYTES
         resource.setrlimit(resource.RLIMIT_DATA, (most, resource.RLIM_INFINITY))
