@@ -96,11 +96,11 @@ def note(file: pathlib.Path, executions: dict[str, int]) -> str:
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     noted = json.loads(file.read_text()) if file.exists() else {"since": today, "executions": {}}
     before = noted["executions"]
-    noted["executions"] = {name: before.get(name, 0) + found for name, found in executions.items()}
+    noted["executions"] = before | {name: before.get(name, 0) + found for name, found in executions.items()}
     file.write_text(json.dumps(noted, indent=1) + "\n")
     fewest, least = min(noted["executions"].items(), key=lambda item: item[1])
     return (
-        f"{len(executions)} fuzzers, {sum(noted['executions'].values()):,} executions since {noted['since']}, the "
+        f"{len(noted['executions'])} fuzzers, {sum(noted['executions'].values()):,} executions since {noted['since']}, the "
         f"fewest {least:,} of {fewest}, {sum(executions.values()):,} in the last run, no crash"
     )
 
@@ -126,8 +126,15 @@ def main() -> int:
                 failed.set()
             print(f"{number + 1} {name}: {trouble or f'{found:,} executions'}", flush=True)
 
+    def work_or_end_all() -> None:
+        try:
+            work()
+        except BaseException:
+            failed.set()
+            raise
+
     with concurrent.futures.ThreadPoolExecutor(processors) as pool:
-        for worker in [pool.submit(work) for _ in range(processors)]:
+        for worker in [pool.submit(work_or_end_all) for _ in range(processors)]:
             worker.result()
     executions = programs.executions
     for name, found in executions.items():

@@ -146,9 +146,9 @@ pub fn slices(bytes: &mut Unstructured<'_>) -> Result<()> {
     Ok(())
 }
 
-/// All bytes of the layouts of [`overlaps`] lie between this address
+/// No layout of [`overlaps`] has a byte at a lower address.
 const LOWEST: usize = 95_000;
-/// and so many bytes behind it: 16 bytes of an element times four axes of three steps of up to 20.
+/// Their bytes lie in so many bytes from there on: 16 bytes of an element times four axes of three steps of up to 20.
 const SPAN_BYTES: usize = 10_240;
 /// A byte is a bit of such a number of them.
 const BITS: usize = u64::BITS as usize;

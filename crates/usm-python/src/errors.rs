@@ -273,7 +273,7 @@ fn raised() -> PyErr {
 
 /// What an exception says. The exceptions of others may raise another one there.
 pub(crate) fn text_of(error: &PyErr, py: Python<'_>) -> PyResult<String> {
-    Ok(error.value(py).str()?.to_string())
+    Ok(error.value(py).str()?.to_string_lossy().into_owned())
 }
 
 /// Another exception, made from the text of one of class `E`; exceptions of other classes stay as they are.

@@ -1,7 +1,7 @@
 //! Waiting for operations and long work so that Ctrl-C gets through.
 
 use std::slice;
-use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use usm_array::usm_core::bulk::Progress;
-use usm_array::usm_core::fork::{self, PerProcess};
+use usm_array::usm_core::fork::{self, ForkOnce, PerProcess};
 use usm_array::usm_core::{self, Event, EventStatus, Runtime, Unclaimed};
 use usm_array::usm_memory;
 use usm_array::usm_memory::flight::events_under_way;
@@ -23,8 +23,8 @@ use crate::held::with_interpreter;
 /// How often Python's signal handlers get a chance.
 const SIGNALS: Duration = Duration::from_millis(50);
 
-/// From here on work is long enough for a user to ask how far it is.
-const PROGRESS_AFTER: Duration = Duration::from_secs(1);
+/// After so many milliseconds work is long enough for a user to ask how far it is.
+static PROGRESS_AFTER_MS: AtomicU64 = AtomicU64::new(1000);
 
 /// How long the end of the interpreter waits for host code of another thread.
 const AT_THE_END: Duration = Duration::from_secs(1);
@@ -237,18 +237,27 @@ struct Report<'p> {
 impl Report<'_> {
     /// Tells how far the job is, if it is long and further than before. The function may call anything, as a signal handler may.
     fn tell(&mut self, py: Python<'_>) -> PyResult<()> {
-        match self.progress.part() {
-            Some(part) if part > self.told && self.started.elapsed() >= PROGRESS_AFTER => {
-                self.told = part;
-                // Who does not use it has not imported it.
-                let modules = py.import(intern!(py, "sys"))?.getattr(intern!(py, "modules"))?;
-                let Ok(module) = modules.get_item(intern!(py, "usm._progress")) else { return Ok(()) };
-                let _interlude = Interlude::begin();
-                module.call_method1(intern!(py, "tell"), (part,)).map(drop)
-            }
-            _ => Ok(()),
-        }
+        let part = self.progress.part().filter(|part| *part > self.told);
+        let after = Duration::from_millis(PROGRESS_AFTER_MS.load(Ordering::Relaxed));
+        let Some(part) = part.filter(|_| self.started.elapsed() >= after) else { return Ok(()) };
+        self.told = part;
+        // The module registers its function at its end. Programs without a function have not imported the module.
+        let Some(tell) = TELL.get().filter(|_| !called::is_left_behind()) else { return Ok(()) };
+        let _interlude = Interlude::begin();
+        called::python(py, || tell.call1(py, (part,))).map(drop)
     }
+}
+
+/// `tell` of `usm._progress`.
+static TELL: ForkOnce<Py<PyAny>> = ForkOnce::new();
+
+/// _tell_progress(tell, after_ms)
+///
+/// Registers the function that gets the part of a job which takes longer than so many milliseconds. The first function stays.
+#[pyfunction(name = "_tell_progress")]
+pub(crate) fn tell_progress(tell: &Bound<'_, PyAny>, after_ms: u64) {
+    TELL.get_or_init(|| tell.clone().unbind());
+    PROGRESS_AFTER_MS.store(after_ms, Ordering::Relaxed);
 }
 
 /// Waits for the end of a job on another thread, with Python's signal handlers running meanwhile, and the function of `usm.progress`.
@@ -259,14 +268,15 @@ fn wait_for_end(py: Python<'_>, mut ended: Receiver<()>, progress: &Progress) ->
         let (outcome, back) = py.detach(move || (ended.recv_timeout(SIGNALS), ended));
         ended = back;
         match outcome {
-            Err(RecvTimeoutError::Timeout) => {
-                handle_signals(py)?;
-                report.tell(py)?;
-            }
+            Err(RecvTimeoutError::Timeout) => handle_signals(py)?,
             Ok(()) | Err(RecvTimeoutError::Disconnected) => return report.tell(py),
         }
-        if !Runtime::is_fork_generation(process) {
-            // A signal handler has forked, and this is the child, in which that thread is missing.
+        // A signal handler or the function may fork. In the child, that thread is missing.
+        let is_child = || !Runtime::is_fork_generation(process);
+        if !is_child() {
+            report.tell(py)?;
+        }
+        if is_child() {
             return Err(usm_core::Error::Forked).or_raise();
         }
     }

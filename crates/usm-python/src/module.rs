@@ -39,6 +39,8 @@ pub mod _usm {
     #[pymodule_export]
     use crate::functions::{backends, get_num_threads, live_allocations, set_num_threads};
     #[pymodule_export]
+    use crate::interrupt::tell_progress;
+    #[pymodule_export]
     use crate::ipc::{
         IpcHandle, bytes_for_one, export, hand_over, keep, open, open_cuda, pending, release_pending,
         withdraw,

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The steps of a job, and how many of them are done.
 ///
@@ -21,12 +21,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// ```
 #[derive(Debug, Default)]
 pub struct Progress {
-    all: AtomicUsize,
-    done: AtomicUsize,
+    /// Both numbers in one, so that nobody reads them of two loops: all steps in the upper half, those that are done in the lower one.
+    steps: AtomicU64,
 }
 
 thread_local! {
-    /// Of the job of this thread, while it has not begun its steps.
+    /// The progress of the job that this thread runs. A loop takes it out for its time.
     static WATCHED: RefCell<Option<Arc<Progress>>> = const { RefCell::new(None) };
 }
 
@@ -52,13 +52,12 @@ impl Progress {
         job()
     }
 
-    /// The part of the steps that is done, from 0 to 1. `None` for a job that has not begun its steps, or has none.
+    /// The part of the steps that is done, from 0 to 1, of the last loop that has begun. `None` for a job that has not begun a loop.
     #[must_use]
     pub fn part(&self) -> Option<f64> {
-        match self.all.load(Ordering::Relaxed) {
-            0 => None,
-            all => Some(self.done.load(Ordering::Relaxed).min(all) as f64 / all as f64),
-        }
+        let steps = self.steps.load(Ordering::Relaxed);
+        let (all, done) = ((steps >> 32) as u32, steps as u32);
+        (all > 0).then(|| f64::from(done) / f64::from(all))
     }
 }
 
@@ -72,18 +71,19 @@ impl Steps {
     pub fn of(count: usize) -> Self {
         let progress = replace(None);
         if let Some(progress) = &progress {
-            progress.done.store(0, Ordering::Relaxed);
-            progress.all.store(count, Ordering::Relaxed);
+            // More than 2³² steps are none.
+            let all = u32::try_from(count).unwrap_or(0);
+            progress.steps.store(u64::from(all) << 32, Ordering::Relaxed);
         }
         Self(progress)
     }
 
-    /// What is called at the end of each step, on any thread.
+    /// A function to call once at the end of each step, on any thread.
     pub fn counter(&self) -> impl Fn() + Send + Sync + 'static {
         let progress = self.0.clone();
         move || {
             if let Some(progress) = &progress {
-                progress.done.fetch_add(1, Ordering::Relaxed);
+                progress.steps.fetch_add(1, Ordering::Relaxed);
             }
         }
     }

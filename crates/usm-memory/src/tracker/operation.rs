@@ -174,7 +174,7 @@ impl OperationList {
     }
 }
 
-/// Lists for which a slab always keeps capacity.
+/// The capacity, in lists, that a slab does not give back.
 pub(super) const LEAST_CAPACITY: usize = 8;
 
 /// The operations on the slots of a slab.

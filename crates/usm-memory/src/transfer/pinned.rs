@@ -13,12 +13,13 @@
 
 use std::collections::VecDeque;
 use std::hint::spin_loop;
+use std::iter;
 use std::mem;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use usm_core::bulk::{self, MIN_PART_BYTES, Machine, copy_bytes, stream};
+use usm_core::bulk::{self, MIN_PART_BYTES, Machine, Steps, copy_bytes, stream};
 use usm_core::{DeviceType, Event, Queue, UsmKind};
 
 use crate::{Result, UsmBuffer};
@@ -78,8 +79,10 @@ pub(super) unsafe fn copy(
     let staging_bytes = pieces.slots() * pieces.slot_bytes();
     let Ok(staging) = UsmBuffer::allocate(queue, UsmKind::Host, staging_bytes) else { return Ok(false) };
     let staging = staging.write_range(0..staging_bytes)?;
+    let steps = Steps::of(iter::successors(Some(pieces.first()), |piece| pieces.after(*piece)).count());
     let work = Arc::new(Work {
         queue: queue.clone(),
+        done: Box::new(steps.counter()),
         pieces,
         dst,
         src,
@@ -213,6 +216,8 @@ enum Step {
 /// A copy that several threads share.
 struct Work {
     queue: Queue,
+    /// Counts a piece at its end.
+    done: Box<dyn Fn() + Send + Sync>,
     pieces: Pieces,
     /// Invariant PW1: both sides as the caller of [`copy`] promises them, until it returns, after all threads; of each part only the
     /// thread that took its number touches the bytes.
@@ -302,6 +307,7 @@ impl Work {
             let number = |piece: Option<BusPiece>| piece.map_or(usize::MAX, |piece| piece.number);
             if ending.number < number(goes_on) && self.has_done(second, ending)? {
                 ends = self.pieces.after(ending);
+                (self.done)();
             } else if let Some(piece) = goes_on.filter(|piece| piece.number < number(begins))
                 && self.has_done(first, piece)?
             {

@@ -76,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _print_what_it_can(stream: Any) -> None:
     """A code page of Windows lacks the lines of the tree."""
-    if stream is not None:
+    if hasattr(stream, "reconfigure"):
         stream.reconfigure(errors="replace")
 
 

@@ -4,6 +4,8 @@ import contextlib
 import contextvars
 from collections.abc import Callable, Generator
 
+from ._usm import _tell_progress
+
 __all__ = ["progress"]
 
 _Function = Callable[[float], object]
@@ -14,12 +16,17 @@ _function: contextvars.ContextVar[_Function | None] = contextvars.ContextVar("us
 def progress(function: _Function) -> Generator[None, None, None]:
     """Tell a function how far a copy is that takes more than a second, as a context manager.
 
-    ``function(part)`` gets the part of the copy that is done, from 0 to 1. Each call has a greater part than the one
-    before, and the last one has 1. It is called in the thread that waits for the copy, about twenty times a second at
-    most. An exception of it ends the waiting, not the copy, as Ctrl-C does.
+    ``function(part)`` gets the part that is done, from 0 to 1. Each call has a greater part than the call before. The
+    thread that waits for the copy calls the function, at most about twenty times a second. Copies in the function
+    itself tell nothing. An exception from the function ends the waiting, as Ctrl-C does: the copy goes on, and its
+    result is lost.
 
-    Copies and casts by host code have steps, and so have copies of strided arrays to and from device memory. An
-    operation that a device does alone has none, and one thread does its work in one step: the function is not called.
+    Host code works in steps where it copies or casts on several threads, and where it copies pieces to and from device
+    memory. Work of one operation of a device has no steps, nor has work of one thread. An operation of several copies,
+    such as ``concat``, tells the part of the copy that is furthest.
+
+    The function is for copies of the same context: ``asyncio.to_thread`` takes the context along, new threads and
+    ``run_in_executor`` do not.
 
     >>> import usm
     >>> with usm.progress(lambda part: print(f"{part:.0%}")):
@@ -29,11 +36,19 @@ def progress(function: _Function) -> Generator[None, None, None]:
     try:
         yield
     finally:
-        _function.reset(token)
+        # A generator may go on in another context, which has no such function.
+        with contextlib.suppress(ValueError):
+            _function.reset(token)
 
 
-def tell(part: float) -> None:
-    """Called by the extension module."""
+def _tell(part: float) -> None:
     function = _function.get()
     if function is not None:
-        function(part)
+        token = _function.set(None)
+        try:
+            function(part)
+        finally:
+            _function.reset(token)
+
+
+_tell_progress(_tell, 1000)

@@ -116,7 +116,7 @@ fn numpy_dtype(object: &Bound<'_, PyAny>) -> PyResult<Option<(char, String)>> {
     let Some(dtype) = object.getattr_opt(intern!(py, "dtype"))? else { return Ok(None) };
     let Some(kind) = dtype.getattr_opt(intern!(py, "kind"))? else { return Ok(None) };
     let Ok(kind) = kind.extract::<char>() else { return Ok(None) };
-    Ok(Some((kind, dtype.str()?.to_string())))
+    Ok(Some((kind, dtype.str()?.to_string_lossy().into_owned())))
 }
 
 /// The refusal of elements that are no numbers, with the name that NumPy gives them.
