@@ -99,9 +99,10 @@ def note(file: pathlib.Path, executions: dict[str, int]) -> str:
     noted["executions"] = before | {name: before.get(name, 0) + found for name, found in executions.items()}
     file.write_text(json.dumps(noted, indent=1) + "\n")
     fewest, least = min(noted["executions"].items(), key=lambda item: item[1])
+    count, all_runs = len(noted["executions"]), sum(noted["executions"].values())
     return (
-        f"{len(noted['executions'])} fuzzers, {sum(noted['executions'].values()):,} executions since {noted['since']}, the "
-        f"fewest {least:,} of {fewest}, {sum(executions.values()):,} in the last run, no crash"
+        f"{count} fuzzers, {all_runs:,} executions since {noted['since']}, the fewest {least:,} of {fewest}, "
+        f"{sum(executions.values()):,} in the last run, no crash"
     )
 
 

