@@ -19,8 +19,8 @@ use crate::layouts::{ends, number};
 /// Bytes of the memory that tensors are over.
 const MEMORY_BYTES: usize = 4096;
 
-/// Most elements of a tensor that is read.
-const MOST_ELEMENTS: i64 = 1 << 10;
+/// Most elements of a tensor that is read: more of them need strides of 0.
+const MOST_ELEMENTS: i64 = MEMORY_BYTES as i64;
 
 /// The host device alone.
 pub(crate) static RUNTIME: LazyLock<Runtime> =

@@ -6,7 +6,7 @@ use arbitrary::{Result, Unstructured};
 use usm_array::{Layout, Order, Overlap, SliceItem, StridedBytes};
 
 /// Most elements that are looked at one by one.
-const MOST_ELEMENTS: usize = 1 << 8;
+const MOST_ELEMENTS: usize = 1 << 10;
 
 /// A number as likely to be small as large.
 pub(crate) fn number(bytes: &mut Unstructured<'_>) -> Result<isize> {
@@ -171,7 +171,7 @@ pub fn overlaps(bytes: &mut Unstructured<'_>) -> Result<()> {
     };
     let touched = |layout: &Layout, (_, itemsize_bytes, address): &(_, usize, usize)| -> Vec<u64> {
         let mut touched = vec![0; SPAN_BYTES / BITS];
-        for place in elements(layout).unwrap_or_default() {
+        for place in elements(layout).unwrap() {
             let start = (*address as i128 + place * *itemsize_bytes as i128 - LOWEST as i128) as usize;
             let element = ((1_u128 << itemsize_bytes) - 1) << (start % BITS);
             touched[start / BITS] |= element as u64;

@@ -13,6 +13,8 @@ use usm_array::dlpack::DlpackError;
 use usm_array::usm_memory::{self, usm_core};
 use usm_array::{CreateError, LayoutError, ManipulateError, Scalar};
 
+use crate::called;
+
 create_exception!(
     usm,
     UsmError,
@@ -271,9 +273,9 @@ fn raised() -> PyErr {
     RAISED.take().unwrap_or_else(|| PyKeyboardInterrupt::new_err("interrupted"))
 }
 
-/// What an exception says. The exceptions of others may raise another one there.
+/// The text of an exception. An exception class of others may raise another exception there.
 pub(crate) fn text_of(error: &PyErr, py: Python<'_>) -> PyResult<String> {
-    Ok(error.value(py).str()?.to_string_lossy().into_owned())
+    Ok(called::python(py, || error.value(py).str())?.to_string_lossy().into_owned())
 }
 
 /// Another exception, made from the text of one of class `E`; exceptions of other classes stay as they are.

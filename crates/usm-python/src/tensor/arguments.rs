@@ -163,8 +163,10 @@ pub(super) fn numpy_number(object: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>
         return object.extract::<f64>().map(|value| Some(Scalar::Float(value)));
     }
     let is_numpy = module.is_ok_and(|module| module == "numpy");
-    let no_axes = is_numpy && object.getattr_opt("ndim")?.is_some_and(|ndim| ndim.eq(0).unwrap_or(false));
-    if !no_axes {
+    let Some(ndim) = is_numpy.then(|| object.getattr_opt("ndim")).transpose()?.flatten() else {
+        return Ok(None);
+    };
+    if !ndim.eq(0)? {
         return Ok(None);
     }
     // Times turn into integers.

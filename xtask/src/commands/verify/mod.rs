@@ -51,7 +51,7 @@ pub(crate) struct Options {
     /// Random cases per property, in the part `properties`
     #[arg(long, default_value_t = 1_000_000)]
     cases: u32,
-    /// Minutes of each fuzzer, of `load`, of `mutants` and of the storm of `processes`, in place of their own length; a fuzzer that is slow gets more
+    /// Minutes of each fuzzer, of `load`, of `mutants` and of the storm of `processes`, in place of their own length; a slow fuzzer gets more of them
     #[arg(long)]
     minutes: Option<u32>,
     /// Run nothing, and leave an archive with the named parts for a machine without network and toolchain
