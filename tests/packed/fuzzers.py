@@ -85,10 +85,13 @@ def run(options: argparse.Namespace, name: str, number: int, seconds: int) -> tu
         )
     except subprocess.TimeoutExpired as late:
         return 0, f"hung: no end within {seconds + PATIENCE_S} s\n{late.stderr}"
-    executed = [line for line in done.stderr.splitlines() if line.startswith("stat::number_of_executed_units:")]
-    if done.returncode or not executed:
+    lines = done.stderr.splitlines()
+    executed = [line.split()[-1] for line in lines if line.startswith("stat::number_of_executed_units:")]
+    # The first look at the corpus, which each run repeats, counts for nothing: `#1234 INITED cov: …`.
+    known = [line.split()[0].lstrip("#") for line in lines if line.startswith("#") and line.split()[1:2] == ["INITED"]]
+    if done.returncode or not (executed and known):
         return 0, f"exit status {done.returncode}\n{done.stderr[-8000:]}"
-    return int(executed[0].split()[-1]), ""
+    return int(executed[0]) - int(known[0]), ""
 
 
 def note(file: pathlib.Path, executions: dict[str, int]) -> str:

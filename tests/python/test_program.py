@@ -3,6 +3,7 @@
 import ctypes
 import gc
 import struct
+import sys
 
 import pytest
 
@@ -210,6 +211,17 @@ def test_refused_arguments(sycl_queue, host_queue, kernel, numpy):
     assert x.tolist() == [1] * 4
     sycl_queue.submit(scale, [x, 2], [4])
     assert x.tolist() == [2] * 4, "refused kernels leave nothing borrowed"
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="earlier versions have no exporters in Python")
+def test_ctrl_c_in_the_buffer_of_an_argument_is_not_lost(sycl_queue, kernel):
+    class Exporter:
+        def __buffer__(self, flags):
+            raise KeyboardInterrupt
+
+    array = ut.ones(2, dtype="i8", sycl_queue=sycl_queue)
+    with pytest.raises(KeyboardInterrupt):
+        sycl_queue.submit(kernel("scale"), [array, Exporter()], [2])
 
 
 def test_refused_ranges(sycl_queue, kernel):

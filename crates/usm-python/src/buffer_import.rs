@@ -2,7 +2,7 @@
 
 use std::ffi::CStr;
 
-use pyo3::exceptions::{PyBufferError, PyMemoryError, PyTypeError};
+use pyo3::exceptions::{PyBufferError, PyException, PyMemoryError, PyTypeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 
@@ -10,6 +10,7 @@ use usm_array::usm_core::{Queue, UsmKind, bulk};
 use usm_array::usm_memory::UsmBuffer;
 use usm_array::{Dtype, Layout, UsmArray, Work};
 
+use crate::called;
 use crate::errors::{OrRaise, in_place_of, is_refusal, type_name, wrong_type};
 use crate::held::give_back;
 use crate::interrupt;
@@ -34,7 +35,8 @@ impl HostBuffer {
     pub(crate) fn get(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Self> {
         let mut view = Box::new(ffi::Py_buffer::new());
         // SAFETY: PY1: an object, and a view to fill.
-        let status = unsafe { ffi::PyObject_GetBuffer(object.as_ptr(), &raw mut *view, ffi::PyBUF_FULL_RO) };
+        let call = || unsafe { ffi::PyObject_GetBuffer(object.as_ptr(), &raw mut *view, ffi::PyBUF_FULL_RO) };
+        let status = called::python(object.py(), call);
         if status == 0 {
             let buffer = Self { view };
             return if buffer.is_consistent() {
@@ -290,9 +292,16 @@ pub(crate) struct HostNumber {
 }
 
 impl HostNumber {
-    /// `None` for objects that are no number in the byte order of this machine.
-    pub(crate) fn of(object: &Bound<'_, PyAny>) -> Option<Self> {
-        let buffer = HostBuffer::get("number", object).ok()?;
+    /// `None` for objects that are no number in the byte order of this machine. An error is that of a signal handler.
+    pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
+        match HostBuffer::get("number", object) {
+            Ok(buffer) => Ok(Self::in_buffer(buffer)),
+            Err(error) if error.is_instance_of::<PyException>(object.py()) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn in_buffer(buffer: HostBuffer) -> Option<Self> {
         let format = buffer.format();
         let order = if cfg!(target_endian = "little") { '<' } else { '>' };
         let letters = format.strip_prefix(['@', '=', '|', order]).unwrap_or(&format);

@@ -9,6 +9,7 @@ use pyo3::exceptions::{
     PyModuleNotFoundError, PyOverflowError, PyRuntimeError, PyTypeError, PyValueError, PyZeroDivisionError,
 };
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 use usm_array::dlpack::DlpackError;
 use usm_array::usm_memory::{self, usm_core};
 use usm_array::{CreateError, LayoutError, ManipulateError, Scalar};
@@ -75,8 +76,11 @@ const NO_NUMPY: &str = "NumPy is not installed: pip install numpy installs it; w
 
 /// The exception for a missing NumPy, in words that say what works; other exceptions stay as they are.
 pub(crate) fn without_numpy(py: Python<'_>, error: PyErr) -> PyErr {
+    // Comparisons with strings run no code of other types.
+    let is_numpy =
+        |name: Bound<'_, PyAny>| name.cast::<PyString>().is_ok_and(|name| name.as_borrowed() == "numpy");
     let is_missing = error.is_instance_of::<PyModuleNotFoundError>(py)
-        && error.value(py).getattr(intern!(py, "name")).is_ok_and(|name| name.eq("numpy").unwrap_or(false));
+        && error.value(py).getattr(intern!(py, "name")).is_ok_and(is_numpy);
     if !is_missing {
         return error;
     }

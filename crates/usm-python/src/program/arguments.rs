@@ -41,7 +41,7 @@ pub(crate) fn argument(position: usize, object: &Bound<'_, PyAny>) -> PyResult<A
     if let Some(array) = array_if_usm(object)? {
         return array.to_kernel_argument().or_raise();
     }
-    let number = HostNumber::of(object).and_then(|number| of_number(&number));
+    let number = HostNumber::of(object)?.and_then(|number| of_number(&number));
     number.map(Argument::Value).ok_or_else(|| wrong_type(&name(), object, ALLOWED))
 }
 

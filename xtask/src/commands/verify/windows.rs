@@ -24,6 +24,9 @@ const CRATES: &str = "-p sycl-sys -p usm-core -p usm-memory -p usm-array --featu
 const LIBRARY: &str = "tests/wine/bcryptprimitives.rs";
 const LIBRARY_AT: &str = "drive_c/windows/system32/bcryptprimitives.dll";
 
+/// Starts a test program.
+const START: &str = "tests/wine/start.sh";
+
 /// Unpacks Python for Windows from a source distribution into a folder, which is there as a whole or not at all. The folder for packages
 /// is on the search path then.
 const UNPACK: &str = r"
@@ -102,20 +105,24 @@ pub(super) fn run(project: &Project, steps: &mut Steps) -> Result<()> {
     })?;
     let prefix = project.target.join("wine");
     steps.step("Wine's folder", || {
-        quietly(in_wine(project.command("wine").args(["wineboot", "--init"]), &prefix))?;
+        // Not from an earlier run: tests leave copies of the stand-ins there, as Windows removes no library in use.
+        project.shell.remove_path(&prefix)?;
+        project.shell.create_dir(&prefix)?;
+        // The server that the first program starts ends with the last one, and each test would start one. This server stays for an hour,
+        // and so do services, which keep their outputs open.
+        let start = |command: Cmd<'_>| openly(in_wine(command, &prefix).ignore_stdout().ignore_stderr());
+        start(project.command("wineserver").arg("-p3600"))?;
+        start(project.command("wine").args(["wineboot", "--init"]))?;
         // Some tests have children that die of faults, which no debugger is to catch.
         let debugger = ["reg", "add", DEBUGGER, "/v", "Debugger", "/d", "none", "/f"];
-        quietly(in_wine(project.command("wine").args(debugger), &prefix))?;
-        let library = prefix.join(LIBRARY_AT);
-        if library.exists() {
-            return Ok(());
-        }
+        start(project.command("wine").args(debugger))?;
         let make = project.command("rustc").args(["--edition=2024", "--crate-type=cdylib", "-Cpanic=abort"]);
-        quietly(make.args(["--target", TARGET, LIBRARY]).arg("-o").arg(library)).map(drop)
+        quietly(make.args(["--target", TARGET, LIBRARY]).arg("-o").arg(prefix.join(LIBRARY_AT))).map(drop)
     })?;
     steps.step("tests under Wine", || {
         let tests = runner(project, &format!("--target {TARGET} {CRATES}"));
-        openly_for_long(in_wine(tests, &prefix).env("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER", "wine"))
+        let start = format!("sh {}", project.root.join(START).display());
+        openly_for_long(in_wine(tests, &prefix).env("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER", start))
     })?;
     steps.step("clippy of the Python crate for Windows", || {
         let options = "clippy --quiet --locked -p usm-python --features svg --target";
@@ -136,7 +143,9 @@ pub(super) fn run(project: &Project, steps: &mut Steps) -> Result<()> {
         let tests = start(&["-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short"]);
         let tests = tests.args(WHEEL_TESTS.map(|file| project.root.join(python::WHEEL_TESTS).join(file)));
         python::run(project, with_pipes, hide_sycl(tests.env(python::CUDA, "0")))
-    })
+    })?;
+    quietly(in_wine(project.command("wineserver").arg("-k"), &prefix))?;
+    Ok(project.shell.remove_path(&prefix)?)
 }
 
 /// Installs the wheel and pytest for a Python, which has no pip.

@@ -1,7 +1,7 @@
 //! Which devices the library can use that calls `__dlpack__`: PyTorch does not say so.
 
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyString};
 use usm_array::UsmArray;
 use usm_array::dlpack::UsableDevices;
 use usm_array::usm_core::BackendId;
@@ -38,5 +38,6 @@ fn is_pytorch(py: Python<'_>) -> bool {
     let Ok(globals) = globals() else { return false };
     let name =
         globals.cast::<PyDict>().ok().and_then(|globals| globals.get_item(intern!(py, "__name__")).ok());
-    name.flatten().is_some_and(|name| name.eq(intern!(py, PYTORCH)).unwrap_or(false))
+    // The comparison with a string runs no code of other types.
+    name.flatten().is_some_and(|name| name.cast::<PyString>().is_ok_and(|name| name.as_borrowed() == PYTORCH))
 }
