@@ -27,6 +27,8 @@ MOST_BYTES = 512
 PATIENCE_S = 300
 # The time for which a processor stays with a program. A new process takes over what others found.
 SLOT_S = 60
+# The most memory of a program.
+MOST_MB = 2048
 # Without this, up to a third of the time goes into stacks of allocations and into stacks of calls that have returned.
 SANITIZER = {"ASAN_OPTIONS": "detect_stack_use_after_return=0:malloc_context_size=2"}
 
@@ -76,6 +78,9 @@ def run(options: argparse.Namespace, name: str, number: int, seconds: int) -> tu
     command = [options.programs / name, corpus, f"-artifact_prefix={artifacts}/", f"-max_len={MOST_BYTES}"]
     # The schedule by entropy takes a third of the time of a short function.
     command += ["-print_final_stats=1", "-entropic=0", f"-max_total_time={seconds}"]
+    # libFuzzer would start a thread that looks at the memory, and a search for leaks at that moment finds what belongs to
+    # the thread. So the peak is looked at when the program has ended.
+    command += ["-rss_limit_mb=0", f"-malloc_limit_mb={MOST_MB}"]
     command += [f"-seed={time.time_ns() % 2**31 + number}"]
     dictionary = options.folder / "dictionaries" / f"{name}.txt"
     command += [f"-dict={dictionary}"] if dictionary.is_file() else []
@@ -86,12 +91,14 @@ def run(options: argparse.Namespace, name: str, number: int, seconds: int) -> tu
     except subprocess.TimeoutExpired as late:
         return 0, f"hung: no end within {seconds + PATIENCE_S} s\n{late.stderr}"
     lines = done.stderr.splitlines()
-    executed = [line.split()[-1] for line in lines if line.startswith("stat::number_of_executed_units:")]
+    figures = dict(line.split()[:2] for line in lines if line.startswith("stat::"))
     # The first look at the corpus, which each run repeats, counts for nothing: `#1234 INITED cov: …`.
     known = [line.split()[0].lstrip("#") for line in lines if line.startswith("#") and line.split()[1:2] == ["INITED"]]
-    if done.returncode or not (executed and known):
+    if done.returncode or not (figures and known):
         return 0, f"exit status {done.returncode}\n{done.stderr[-8000:]}"
-    return int(executed[0]) - int(known[0]), ""
+    if int(figures["stat::peak_rss_mb:"]) > MOST_MB:
+        return 0, f"more than {MOST_MB} MB of memory\n{done.stderr[-8000:]}"
+    return int(figures["stat::number_of_executed_units:"]) - int(known[0]), ""
 
 
 def note(file: pathlib.Path, executions: dict[str, int]) -> str:

@@ -131,6 +131,11 @@ def test_what_nobody_may_catch_is_not_lost(capfd):
         def __buffer__(self, flags):
             raise KeyboardInterrupt
 
+    class SilentExporter(Exporter):
+        @property
+        def dtype(self):
+            raise ValueError
+
     with pytest.raises(KeyboardInterrupt):
         ut.usm_ndarray(3, buffer=Refusing())
     with pytest.raises(KeyboardInterrupt):
@@ -139,6 +144,9 @@ def test_what_nobody_may_catch_is_not_lost(capfd):
     if sys.version_info >= (3, 12):
         with pytest.raises(KeyboardInterrupt):
             usm.ipc.open(Exporter())
+        for exporter in (Exporter(), SilentExporter()):
+            with pytest.raises(KeyboardInterrupt):
+                ut.asarray([True, exporter], device="host:cpu:0")
     assert capfd.readouterr().err == ""
 
 

@@ -174,7 +174,10 @@ def test_functions_that_write_to_their_arguments(made, numpy):
     numpy.cumsum(a, 0, None, a)
     assert a.tolist() == [[6, 8], [14, 14]]
     a.flags.writable = False
-    for change in (lambda: numpy.copyto(a, 1.0), lambda: numpy.copyto(src=1.0, dst=a)):
+    # A function that writes the values that are there already is refused, too.
+    same_values = (lambda: numpy.copyto(a, n), lambda: numpy.cumsum([[6.0, 8], [8, 6]], 0, None, a))
+    n = numpy.asarray([[6.0, 8], [14, 14]])
+    for change in (lambda: numpy.copyto(a, 1.0), lambda: numpy.copyto(src=1.0, dst=a), *same_values):
         with pytest.raises(ValueError, match="read-only"):
             change()
     assert a.tolist() == [[6, 8], [14, 14]]

@@ -9,5 +9,5 @@ if [ $status -eq 1 ] && [ -z "$printed" ]; then
     printed=$(wine "$@")
     status=$?
 fi
-printf '%s\n' "$printed"
+[ -z "$printed" ] || printf '%s\n' "$printed"
 exit $status

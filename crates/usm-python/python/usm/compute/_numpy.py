@@ -35,6 +35,13 @@ _sum, _divide = np.add.reduce, np.true_divide
 _SCALARS = {bool: np.dtype(bool), int: int, float: float, complex: complex}
 
 
+def _copied(array: usm_ndarray) -> Any:
+    """A copy, to which functions of NumPy can write where they can write to the array."""
+    copy = asnumpy(array)
+    copy.flags.writeable = array.flags.writable
+    return copy
+
+
 class NumpyProvider(Provider):
     """Computes where the operands are, or on copies of protected memory."""
 
@@ -44,7 +51,7 @@ class NumpyProvider(Provider):
         super().__init__(memory)
         self.is_copy = memory == "protected"
         self.ufuncs: dict[Any, Computed] = {}
-        self.view: Callable[[usm_ndarray], Any] = asnumpy if self.is_copy else _numpy_view
+        self.view: Callable[[usm_ndarray], Any] = _copied if self.is_copy else _numpy_view
 
     # How results get into USM.
 

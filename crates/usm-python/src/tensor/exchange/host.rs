@@ -26,13 +26,12 @@ impl HostElements {
         let refusal = || unsupported_dtype(name, object);
         let buffer = match HostBuffer::get(name, object) {
             Ok(buffer) => buffer,
+            // Not a refusal, and lost where the questions below raise.
+            Err(error) if !error.is_instance_of::<PyTypeError>(object.py()) => return Err(error),
             Err(error) => match narrow_dtype_of(object)? {
                 // NumPy has no buffer of them.
                 Some(dtype) => return Self::of_bits(name, object, dtype),
-                None if error.is_instance_of::<PyTypeError>(object.py()) => {
-                    return Err(refusal().unwrap_or(error));
-                }
-                None => return Err(error),
+                None => return Err(refusal().unwrap_or(error)),
             },
         };
         let wrong = |why: String| {
