@@ -78,8 +78,8 @@ def run(options: argparse.Namespace, name: str, number: int, seconds: int) -> tu
     command = [options.programs / name, corpus, f"-artifact_prefix={artifacts}/", f"-max_len={MOST_BYTES}"]
     # The schedule by entropy takes a third of the time of a short function.
     command += ["-print_final_stats=1", "-entropic=0", f"-max_total_time={seconds}"]
-    # libFuzzer would start a thread that looks at the memory, and a search for leaks at that moment finds what belongs to
-    # the thread. So the peak is looked at when the program has ended.
+    # libFuzzer would start a thread that looks at the memory, and a search for leaks at that moment finds what belongs
+    # to the thread. So the peak is looked at when the program has ended.
     command += ["-rss_limit_mb=0", f"-malloc_limit_mb={MOST_MB}"]
     command += [f"-seed={time.time_ns() % 2**31 + number}"]
     dictionary = options.folder / "dictionaries" / f"{name}.txt"
