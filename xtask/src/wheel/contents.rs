@@ -27,8 +27,8 @@ const REQUIRED: [&str; 6] = [
 /// Parts of paths that do not belong into a wheel: libraries of others, compiled Python, and the list of crates that maturin makes.
 const FORBIDDEN: [&str; 3] = [".libs/", "__pycache__", "sboms/usm-python"];
 
-/// Ends of native files, of which a wheel has the module alone.
-const NATIVE: [&str; 3] = [".so", ".pyd", ".dll"];
+/// What stands after a point in the names of native files, of which a wheel has the module alone.
+const NATIVE: [&str; 4] = ["so", "pyd", "dll", "dylib"];
 
 /// The libraries that the module may import on Windows: the stable interface of Python, and what each Windows has.
 const ON_WINDOWS: [&str; 8] = [
@@ -174,7 +174,8 @@ impl Contents {
         for (bytes, path) in &self.files {
             let is_large = path.ends_with(module) && *bytes >= MODULE_BYTES;
             forbid(is_large, format!("`{path}` has {bytes} bytes; less than {MODULE_BYTES} are allowed"));
-            let is_native = NATIVE.iter().any(|ending| path.ends_with(ending));
+            let file = path.to_lowercase();
+            let is_native = file.split('.').skip(1).any(|part| NATIVE.contains(&part));
             let is_forbidden =
                 FORBIDDEN.iter().any(|part| path.contains(part)) || is_native && !path.ends_with(module);
             forbid(is_forbidden, format!("`{path}` does not belong in it"));
@@ -255,6 +256,8 @@ Requires-Dist: in the readme, which is not the header
             (NAME, 9, ("400000 usm", "12582912 usm"), "12582912 bytes"),
             (NAME, 9, (" ; extra == 'numpy'", ""), "requires a distribution"),
             (NAME, 9, ("10 usm", "10 usm.libs/libsycl.so.9\n10 usm"), "libsycl"),
+            (NAME, 9, ("10 usm", "10 usm/libtbb.so.12\n10 usm"), "libtbb"),
+            (NAME, 9, ("10 usm", "10 usm/SYCL8.DLL\n10 usm"), "SYCL8"),
             (NAME, 9, ("10 usm", "1 usm/__pycache__/a.pyc\n10 usm"), "__pycache__"),
             ("usm-0.1.0-cp311-cp311-manylinux_2_28_x86_64.whl", 9, ("", ""), "cp311-cp311"),
             ("usm-0.1.0-cp312-abi3-manylinux_2_28_x86_64.whl", 9, ("", ""), "cp312-abi3"),
