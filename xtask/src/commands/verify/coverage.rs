@@ -44,7 +44,7 @@ pub(super) fn run(project: &Project, steps: &mut Steps) -> Result<()> {
     let groups = [PYTEST, TYPES, SYCL, DASK, PEERS, COVERAGE];
     let venv = Venv::with(project, "venv", &groups)?;
     let programs = steps.step("build of the Rust tests", || rust::all_programs(&counting))?;
-    steps.step("Rust tests", || rust::tests(&counting, &venv, &[]))?;
+    steps.step("Rust tests", || rust::tests(&counting, &venv, &[("NEXTEST_PROFILE", "counting")]))?;
     let wheel = steps.step("wheel", || wheel::build_quick(&counting))?;
     steps.step("pytest", || {
         let tests = wheel_tests(project, &groups, &wheel, LIGHT_PEERS)?;
