@@ -81,7 +81,7 @@ pub(super) fn without_sycl_places(command: Cmd<'_>) -> Cmd<'_> {
 }
 
 /// The tests about CUDA devices, on the stand-in of the driver with two GPUs.
-pub(super) fn on_stand_in<'p>(project: &Project, venv: &Venv<'p>) -> Cmd<'p> {
+pub(in crate::commands) fn on_stand_in<'p>(project: &Project, venv: &Venv<'p>) -> Cmd<'p> {
     let tests = pytest(project, venv, &CUDA_TESTS).env(CUDA, "1").env("CUDA_LOOPBACK_DEVICES", "2");
     let required = ["USM_REQUIRE_CUDA", "USM_REQUIRE_TWO_GPUS", "USM_REQUIRE_NVRTC"];
     tests.env(DRIVER, stand_in(project)).envs(required.map(|name| (name, "1")))

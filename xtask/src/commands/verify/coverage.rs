@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
+use xshell::Cmd;
 
 use super::sanitize;
 use crate::commands::test::python::{self, wheel_tests};
 use crate::commands::test::{LIGHT_PEERS, rust};
 use crate::project::{Project, openly, quietly};
-use crate::python::{COVERAGE, DASK, PEERS, PYTEST, SYCL, TYPES, Venv};
+use crate::python::{COVERAGE, DASK, NVRTC, PEERS, PYTEST, SYCL, TYPES, Venv};
 use crate::report::{Steps, say};
 use crate::wheel;
 
@@ -44,26 +45,25 @@ pub(super) fn run(project: &Project, steps: &mut Steps) -> Result<()> {
     ] {
         counting.shell.set_var(name, value);
     }
-    let groups = [PYTEST, TYPES, SYCL, DASK, PEERS, COVERAGE];
+    let groups = [PYTEST, TYPES, SYCL, DASK, PEERS, NVRTC, COVERAGE];
     let venv = Venv::with(project, "venv", &groups)?;
     let programs = steps.step("build of the Rust tests", || rust::all_programs(&counting))?;
     steps.step("Rust tests", || rust::tests(&counting, &venv, &[("NEXTEST_PROFILE", "counting")]))?;
     let wheel = steps.step("wheel", || wheel::build_quick(&counting))?;
-    steps.step("pytest", || {
-        let tests = wheel_tests(project, &groups, &wheel, LIGHT_PEERS)?;
-        let report = format!("--cov-report=json:{}", folder.join("python.json").display());
-        let tests = tests.args(["--cov=usm", &report, "-k", COUNTED]).env("LLVM_PROFILE_FILE", &to);
-        python::run(project, openly, tests)
-    })?;
+    let report = format!("--cov-report=json:{}", folder.join("python.json").display());
+    let run = |tests: Cmd<'_>| {
+        let tests = tests.args(["--cov=usm", "--cov-append", &report]).env("LLVM_PROFILE_FILE", &to);
+        python::run(project, openly, tests.env("COVERAGE_FILE", counts.join("python")))
+    };
+    steps
+        .step("pytest", || run(wheel_tests(project, &groups, &wheel, LIGHT_PEERS)?.args(["-k", COUNTED])))?;
+    steps.step("pytest on the stand-in of the CUDA driver", || run(python::on_stand_in(&counting, &venv)))?;
     let merged = folder.join("merged.profdata");
-    quietly(
-        project
-            .command(tools.join("llvm-profdata"))
-            .args(["merge", "--sparse", "-o"])
-            .arg(&merged)
-            .arg(&counts),
-    )?;
-    let library = folder.join("quick/lib_usm.so");
+    let files = project.shell.read_dir(&counts)?;
+    let files = files.iter().filter(|file| file.extension().is_some_and(|ending| ending == "profraw"));
+    let merge = project.command(tools.join("llvm-profdata")).args(["merge", "--sparse", "-o"]);
+    quietly(merge.arg(&merged).args(files))?;
+    let library = folder.join("quick/libusm_python.so");
     let programs: Vec<_> = programs.into_iter().map(|program| program.file).chain([library]).collect();
     let files = quietly(exported(project, &tools, &merged, &programs))?;
     let report: Value = serde_json::from_str(&files)?;
@@ -74,12 +74,12 @@ pub(super) fn run(project: &Project, steps: &mut Steps) -> Result<()> {
     let python: Value = serde_json::from_str(&project.shell.read_file(folder.join("python.json"))?)?;
     let total = |name: &str| python.get("totals")?.get(name)?.as_u64();
     let [run, all] = [total("covered_lines"), total("num_statements")].map(Option::unwrap_or_default);
-    steps.figure(format!("Python files of the wheel {}", percent(run, all)));
+    steps.figure(format!("Python files of the wheel, without child processes, {}", percent(run, all)));
     Ok(())
 }
 
 /// The report of LLVM over several programs.
-fn exported<'p>(project: &'p Project, tools: &Path, merged: &Path, programs: &[PathBuf]) -> xshell::Cmd<'p> {
+fn exported<'p>(project: &'p Project, tools: &Path, merged: &Path, programs: &[PathBuf]) -> Cmd<'p> {
     let export =
         project.command(tools.join("llvm-cov")).args(["export", "--summary-only", "--instr-profile"]);
     export.arg(merged).args(programs.iter().flat_map(|file| [Path::new("--object"), file]))
