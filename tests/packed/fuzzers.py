@@ -19,7 +19,7 @@ import sys
 import threading
 import time
 
-# The executions of all runs without a crash, in the folder of the corpus.
+# The executions of all runs, in the folder of the corpus.
 EXECUTIONS = "executions.json"
 # Longer inputs say no more.
 MOST_BYTES = 512
@@ -43,9 +43,13 @@ def arguments() -> argparse.Namespace:
 
 
 class Programs:
-    """The executions of each program so far, and which of them runs next: one with the fewest."""
+    """The executions of each program, and which of them runs next: one with the fewest of all runs."""
 
-    def __init__(self, names: list[str]) -> None:
+    def __init__(self, names: list[str], file: pathlib.Path) -> None:
+        today = datetime.datetime.now(datetime.UTC).date().isoformat()
+        self.file = file
+        self.noted = json.loads(file.read_text()) if file.exists() else {"since": today, "executions": {}}
+        self.all_runs: dict[str, int] = dict.fromkeys(names, 0) | self.noted["executions"]
         self.executions = dict.fromkeys(names, 0)
         self.seconds = dict.fromkeys(names, 0.0)
         self.running: collections.Counter[str] = collections.Counter()
@@ -54,10 +58,12 @@ class Programs:
     def start(self, slot_s: float) -> str:
         """The program that runs for the next seconds."""
 
-        def expected(name: str) -> tuple[float, int]:
-            per_second = self.executions[name] / self.seconds[name] if self.seconds[name] else 0
+        def expected(name: str) -> tuple[int, float]:
             running = self.running[name]
-            return self.executions[name] + running * slot_s * per_second, running
+            if not self.seconds[name]:
+                # Its speed is not known.
+                return running, self.all_runs[name]
+            return 0, self.all_runs[name] + running * slot_s * self.executions[name] / self.seconds[name]
 
         with self.lock:
             name = min(self.executions, key=expected)
@@ -65,10 +71,22 @@ class Programs:
             return name
 
     def end(self, name: str, executions: int, seconds: float) -> None:
+        """Writes down what was found: a run that is broken off loses nothing."""
         with self.lock:
             self.running[name] -= 1
             self.executions[name] += executions
+            self.all_runs[name] += executions
             self.seconds[name] += seconds
+            new = self.file.with_suffix(".new")
+            new.write_text(json.dumps(self.noted | {"executions": self.all_runs}, indent=1) + "\n")
+            new.replace(self.file)
+
+    def figure(self) -> str:
+        fewest, least = min(self.all_runs.items(), key=lambda item: item[1])
+        return (
+            f"{len(self.all_runs)} fuzzers, {sum(self.all_runs.values()):,} executions since {self.noted['since']}, "
+            f"the fewest {least:,} of {fewest}, {sum(self.executions.values()):,} in the last run, no crash"
+        )
 
 
 def run(options: argparse.Namespace, name: str, number: int, seconds: int) -> tuple[int, str]:
@@ -101,25 +119,11 @@ def run(options: argparse.Namespace, name: str, number: int, seconds: int) -> tu
     return int(figures["stat::number_of_executed_units:"]) - int(known[0]), ""
 
 
-def note(file: pathlib.Path, executions: dict[str, int]) -> str:
-    """Adds executions to those of earlier runs, and says how many there are."""
-    today = datetime.datetime.now(datetime.UTC).date().isoformat()
-    noted = json.loads(file.read_text()) if file.exists() else {"since": today, "executions": {}}
-    before = noted["executions"]
-    noted["executions"] = before | {name: before.get(name, 0) + found for name, found in executions.items()}
-    file.write_text(json.dumps(noted, indent=1) + "\n")
-    fewest, least = min(noted["executions"].items(), key=lambda item: item[1])
-    count, all_runs = len(noted["executions"]), sum(noted["executions"].values())
-    return (
-        f"{count} fuzzers, {all_runs:,} executions since {noted['since']}, the fewest {least:,} of {fewest}, "
-        f"{sum(executions.values()):,} in the last run, no crash"
-    )
-
-
 def main() -> int:
     options = arguments()
     processors = len(os.sched_getaffinity(0))
-    programs, failed, numbers = Programs(options.names), threading.Event(), itertools.count()
+    programs = Programs(options.names, options.folder / EXECUTIONS)
+    failed, numbers = threading.Event(), itertools.count()
     each_s = 60 * options.minutes
     end = time.monotonic() + each_s * max(1, len(options.names) / processors)
 
@@ -135,7 +139,8 @@ def main() -> int:
             programs.end(name, found, time.monotonic() - start)
             if trouble:
                 failed.set()
-            print(f"{number + 1} {name}: {trouble or f'{found:,} executions'}", flush=True)
+            # One call: those of several threads mix.
+            print(f"{number + 1} {name}: {trouble or f'{found:,} executions'}\n", end="", flush=True)
 
     def work_or_end_all() -> None:
         try:
@@ -147,16 +152,14 @@ def main() -> int:
     with concurrent.futures.ThreadPoolExecutor(processors) as pool:
         for worker in [pool.submit(work_or_end_all) for _ in range(processors)]:
             worker.result()
-    executions = programs.executions
-    for name, found in executions.items():
+    for name, found in programs.executions.items():
         print(f"{name}: {found:,} executions in {programs.seconds[name] / 60:.1f} min of a processor")
     if failed.is_set():
         return 1
-    figure = note(options.folder / EXECUTIONS, executions)
-    print(figure)
+    print(programs.figure())
     if path := os.environ.get("USM_TEST_FIGURES"):
         with open(path, "a", encoding="utf-8") as file:
-            file.write(f"{figure}\n")
+            file.write(f"{programs.figure()}\n")
     return 0
 
 

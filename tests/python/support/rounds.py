@@ -5,6 +5,7 @@ random numbers of its own, returns how often things happened, and raises when so
 seed of its round, with which ``USM_TEST_SEED`` begins.
 """
 
+import ctypes
 import faulthandler
 import gc
 import importlib
@@ -34,7 +35,11 @@ SEED = int(os.environ.get("USM_TEST_SEED", "0")) or int.from_bytes(os.urandom(4)
 SILENCE_S = 60
 #: What a worker may have more of at its end than after half of its rounds.
 MOST_NEW_BLOCKS = 20_000
-MOST_NEW_BYTES = 64 << 20
+MOST_NEW_BYTES = 128 << 20
+#: The same for blocks of malloc that are smaller than those which it maps, in bytes.
+MOST_NEW_SMALL_BYTES = 2 << 20
+#: Such blocks stay on the heap, however large the others were.
+SMALL_BLOCKS = {"MALLOC_MMAP_THRESHOLD_": str(128 << 10)}
 #: Files that stay for the next call, as connections and shared memory.
 MOST_NEW_FILES = 64
 #: Rounds after which a worker has its caches and pools.
@@ -66,6 +71,25 @@ def _resident() -> int:
         return mmap.PAGESIZE * int(figures.read().split()[1])
 
 
+class _Mallinfo(ctypes.Structure):
+    """What `mallinfo2` of glibc 2.33 returns."""
+
+    _fields_ = [
+        (name, ctypes.c_size_t)
+        for name in "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost".split()
+    ]
+
+
+def _small_blocks() -> int:
+    """Bytes in small blocks of malloc; 0 where the library does not tell."""
+    try:
+        look = ctypes.CDLL(None).mallinfo2
+    except AttributeError:
+        return 0
+    look.restype = _Mallinfo
+    return look().uordblks
+
+
 def work() -> None:
     """A worker: every n-th round, and at its end a line with what happened."""
     faulthandler.enable()
@@ -75,11 +99,12 @@ def work() -> None:
     play = importlib.import_module(module).prepare(device, *arguments)
     happened: Counter[str] = Counter()
     turns = range(first, rounds, step)
-    half, sizes = None, []
+    half, sizes, small = None, [], []
     for turn, number in enumerate(turns):
         struct.pack_into("q", begun, 8 * first, number)
         happened.update(play(random.Random(seed + number)))
         sizes.append(_resident())
+        small.append(_small_blocks())
         if turn == max(WARM, len(turns) // 2):
             gc.collect()
             half = sys.getallocatedblocks()
@@ -88,11 +113,13 @@ def work() -> None:
         blocks = sys.getallocatedblocks() - half
         assert blocks < MOST_NEW_BLOCKS, f"{blocks} more blocks of Python's than after half of the rounds"
         # What a round has for a time, and what a pool keeps for the next one, changes from round to round.
-        quarter = len(sizes) // 4
-        second, last = min(sizes[quarter : 2 * quarter]), min(sizes[-quarter:])
-        assert last - second < MOST_NEW_BYTES, (
-            f"{second} bytes in the second quarter of the rounds, {last} in the last one"
-        )
+        quarter = len(turns) // 4
+        for figures, most, what in (
+            (sizes, MOST_NEW_BYTES, "resident bytes"),
+            (small, MOST_NEW_SMALL_BYTES, "bytes in small blocks of malloc"),
+        ):
+            second, last = min(figures[quarter : 2 * quarter]), min(figures[-quarter:])
+            assert last - second < most, f"{second} {what} in the second quarter of the rounds, {last} in the last one"
     print(json.dumps(happened), flush=True)
 
 
@@ -107,7 +134,7 @@ class _Worker:
             stdout=self.output,
             stderr=self.errors,
             cwd=FOLDER,
-            env=environment_of(backend),
+            env=environment_of(backend) | SMALL_BLOCKS,
             pass_fds=[numbers[-1]],
         )
 
