@@ -44,26 +44,107 @@ pub(crate) use self::state::{HOOKED, INHERITED, PUBLISHED, RELEASED, SHARED, SUB
 
 #[cfg(test)]
 mod tests {
-    use usm_core::Runtime;
+    use std::slice;
 
-    use super::operation::{LEAST_CAPACITY, Operation, OperationsOfSlots};
+    use usm_core::{Context, Event, Queue, QueueProperties, Runtime};
+
+    use super::by_address::ByAddress;
+    use super::operation::{LEAST_CAPACITY, Operation, OperationList, OperationsOfSlots, is_over_after};
+    use super::sync::{AtomicUsize, ForkMutex};
+    use super::{INHERITED, PUBLISHED, RELEASED, State, waits};
+    use crate::Error;
+
+    /// A queue of the host that executes in order, and a complete operation of it.
+    fn queue_with_event() -> (Queue, Event) {
+        let runtime = Runtime::global();
+        let context = Context::new(slice::from_ref(runtime.host_device())).unwrap();
+        let queue = context.create_queue(runtime.host_device(), QueueProperties::IN_ORDER).unwrap();
+        let event = queue.barrier(&[]).unwrap();
+        (queue, event)
+    }
 
     #[test]
     fn capacity_for_operations_goes_with_them() {
-        let runtime = Runtime::global();
-        let queue = runtime.default_queue(runtime.host_device()).unwrap();
-        let event = queue.barrier(&[]).unwrap();
+        let (queue, event) = queue_with_event();
         let mut operations = OperationsOfSlots::default();
         let operation = || Operation::new(&event, &queue, true, 0);
         for slot in 0..128 {
             assert!(operations.with(slot, |list| drop(list.add(operation()))).1);
         }
-        assert!(operations.lists.capacity() >= 128);
+        assert!(operations.capacities().into_iter().all(|capacity| capacity >= 128));
+        let mut before = operations.capacities();
         for slot in 0..128 {
             assert_eq!(operations.take(slot).len(), 1);
-            let (len, capacity) = (operations.lists.len(), operations.lists.capacity());
-            assert_eq!(len, 127 - usize::from(slot));
-            assert!(capacity <= LEAST_CAPACITY.max(4 * len + 3), "{len} of {capacity}");
+            let len = 127 - usize::from(slot);
+            let capacities = operations.capacities();
+            for capacity in capacities {
+                assert!(capacity <= LEAST_CAPACITY.max(4 * len + 3), "{len} of {capacity}");
+                // Some more operations need no memory.
+                assert!(
+                    capacities == before || capacity >= LEAST_CAPACITY.max(2 * len),
+                    "{len} of {capacity}"
+                );
+            }
+            before = capacities;
         }
+    }
+
+    #[test]
+    fn operations_stand_for_earlier_ones_that_they_wait_for() {
+        let [(queue, event), (other, _)] = [queue_with_event(), queue_with_event()];
+        assert!(queue.properties().in_order);
+        let [reads, writes] = [false, true];
+        // An earlier operation, a later one that has or has not seen it, and how many are remembered then.
+        for (earlier, earlier_on, later, later_on, has_seen, len) in [
+            (writes, &queue, writes, &other, true, 1),
+            (reads, &queue, writes, &other, true, 1),
+            (writes, &queue, writes, &queue, false, 2),
+            (writes, &queue, reads, &queue, true, 2),
+            (reads, &queue, reads, &queue, true, 1),
+            (reads, &queue, reads, &other, true, 2),
+            (reads, &queue, reads, &queue, false, 2),
+        ] {
+            let seen = if has_seen { u64::MAX } else { 0 };
+            let [first, second] = [(earlier, earlier_on, 0), (later, later_on, seen)]
+                .map(|(writes, queue, seen)| Operation::new(&event, queue, writes, seen));
+            let mut list = OperationList::default();
+            assert_eq!(list.add(first).len(), 0);
+            assert_eq!((list.add(second).len(), list.len()), (2 - len, len));
+        }
+    }
+
+    #[test]
+    fn operations_on_addresses_stand_for_those_within() {
+        let (queue, event) = queue_with_event();
+        for (later, len) in [(10..20, 1), (0..30, 1), (11..20, 2), (10..19, 2), (15..30, 2), (0..15, 2)] {
+            let list = ByAddress::over(ForkMutex::new(Vec::new()), AtomicUsize::new(0));
+            list.add(&(10..20), Operation::new(&event, &queue, true, 0));
+            list.add(&later, Operation::new(&event, &queue, true, u64::MAX));
+            let mut found = Vec::new();
+            list.numbered_events(&(0..100), true, &mut found);
+            assert_eq!(found.len(), len, "{later:?}");
+        }
+    }
+
+    #[test]
+    fn an_operation_is_not_over_after_a_wait_that_was_left() {
+        let (_, event) = queue_with_event();
+        let failed = Error::from(usm_core::Error::ZeroSize);
+        assert!(event.is_complete() && is_over_after(&failed, &event));
+        assert!(!is_over_after(&Error::Interrupted, &event));
+    }
+
+    #[test]
+    fn flags_go_one_by_one() {
+        let state = State::default();
+        state.reset(INHERITED | PUBLISHED);
+        state.add(RELEASED);
+        state.remove(INHERITED);
+        assert_eq!(state.pending(), PUBLISHED | RELEASED);
+    }
+
+    #[test]
+    fn a_look_that_fails_ends_soon() {
+        assert!(waits::ends_soon(|| true) && !waits::ends_soon(|| false));
     }
 }

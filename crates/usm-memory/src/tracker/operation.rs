@@ -182,7 +182,7 @@ pub(super) const LEAST_CAPACITY: usize = 8;
 pub(crate) struct OperationsOfSlots {
     /// Invariant O1: the slot of the list at the same place.
     slots: Vec<u8>,
-    pub(super) lists: Vec<OperationList>,
+    lists: Vec<OperationList>,
 }
 
 impl OperationsOfSlots {
@@ -211,6 +211,11 @@ impl OperationsOfSlots {
             self.slots.shrink_to(LEAST_CAPACITY.max(2 * len));
             self.lists.shrink_to(LEAST_CAPACITY.max(2 * len));
         }
+    }
+
+    #[cfg(test)]
+    pub(super) fn capacities(&self) -> [usize; 2] {
+        [self.slots.capacity(), self.lists.capacity()]
     }
 
     /// Takes the operations on a slot.

@@ -149,6 +149,11 @@ mod tests {
             }
         }
         assert!(num_striped > num_checked / 4, "{num_striped} of {num_checked}");
+        // The elements up to the end of the last one, whatever the order of the axes.
+        for axes in [[(100, 512), (16, 8)], [(16, 8), (100, 512)]] {
+            let stripes = Stripes { period_bytes: 512, width_bytes: 128 };
+            assert_eq!(Stripes::covering(8, axes.into_iter()), Some(stripes));
+        }
         // No gaps.
         for axes in [[(3, 4), (5, 12)], [(1, 99), (5, 4)], [(0, 99), (5, 4)], [(5, 4), (5, 6)]] {
             assert_eq!(Stripes::covering(4, axes.into_iter()), None, "{axes:?}");

@@ -810,6 +810,24 @@ mod tests {
     }
 
     #[test]
+    fn nobody_stands_behind_a_writer_that_has_left_its_wait() {
+        let table = table();
+        let [reader, writer] = [new_number(), new_number()];
+        let reading = as_thread(reader, || enter(&table, Use::Operation, 0..1, false).unwrap());
+        let left = as_thread(writer, || {
+            let leave = |_: &(dyn Fn(Duration) -> bool + Sync)| {
+                let conflict = enter(&table, Use::Operation, 0..1, true).unwrap_err();
+                assert_eq!(table.lock().waiting.len(), 1);
+                Err(conflict)
+            };
+            table.acquire(Use::Operation, &[wanted(0..1, true)], &mut [0], leave)
+        });
+        assert!(left.unwrap_err().may_wait && table.lock().waiting.is_empty());
+        enter(&table, Use::Operation, 0..1, false).unwrap();
+        table.release(&[reading]);
+    }
+
+    #[test]
     fn code_that_runs_between_the_waits_of_its_thread_is_not_behind_it() {
         let table = table();
         let reading = thread::scope(|scope| {

@@ -119,6 +119,22 @@ fn retention_is_bounded() {
 }
 
 #[test]
+fn trim_reaches_the_pool_below() {
+    each(|queue, kind| {
+        let (upstream, below) = pool(PoolOptions::new());
+        let below = Arc::new(below);
+        let above = PoolResource::new(below.clone(), PoolOptions::new());
+        drop(allocate(&*below, queue, kind, 3 << 20));
+        drop(allocate(&above, queue, kind, 2 << 20));
+        let [above_bytes, below_bytes] = [above.statistics().idle_bytes, below.statistics().idle_bytes];
+        assert!(above_bytes > 0 && below_bytes > 0);
+        // What the upper one gives back stays in the lower one, which gives all back.
+        assert_eq!(above.trim(), above_bytes + below_bytes + above_bytes);
+        assert_eq!((upstream.statistics().current_count, above.trim()), (0, 0));
+    });
+}
+
+#[test]
 fn pressure_trims_and_retries() {
     each(|queue, kind| {
         let limit = (3 << 20) + 100;

@@ -120,5 +120,6 @@ mod tests {
         assert_eq!((SizeClass::of(0, 1), SizeClass::of(1, 0), SizeClass::of(1, 3)), (None, None, None));
         assert_eq!((SizeClass::of(1, 2 * MAX_ALIGN_BYTES), SizeClass::of(usize::MAX, 1)), (None, None));
         assert_eq!(SizeClass::of((240 << 30) + 1, 1), None);
+        assert_eq!(SizeClass::of(usize::MAX, MAX_ALIGN_BYTES), None, "no power of two is above");
     }
 }
