@@ -39,3 +39,27 @@ fn the_backend_is_not_asked_under_the_lock_of_all_borrows() {
     std::thread::spawn(rounds);
     is_done.recv_timeout(Duration::from_secs(20)).expect("a thread waits for itself");
 }
+
+/// Others submit to the queue of published memory. What they have submitted is complete before a small copy starts.
+#[test]
+fn work_of_others_is_complete_before_a_small_copy() {
+    let delayed = DelayedBackend::new(Arc::new(HostBackend::new()), 1).with_max_delay(1 << 40);
+    let runtime = Runtime::with_backend(Arc::new(delayed)).unwrap();
+    let queue = runtime.default_queue(&runtime.default_device().unwrap()).unwrap();
+    let memory = common::direct(&queue, UsmKind::Shared, 8);
+    memory.publish().unwrap();
+    let mut read = [0; 8];
+    for value in 1..4 {
+        let start = ptr::with_exposed_provenance_mut(memory.address());
+        // SAFETY: the buffer lives until the operation is complete, for which the next line waits.
+        unsafe { queue.memset(start, value, 8, &[]) }.unwrap();
+        memory.copy_to_host(&mut read, 0).unwrap();
+        assert_eq!(read, [value; 8]);
+        // SAFETY: as above.
+        let late = unsafe { queue.memset(start, 0, 8, &[]) }.unwrap();
+        memory.copy_from_host(&[value; 8], 0).unwrap();
+        assert!(late.is_complete());
+        memory.copy_to_host(&mut read, 0).unwrap();
+        assert_eq!(read, [value; 8]);
+    }
+}
