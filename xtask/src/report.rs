@@ -83,9 +83,23 @@ pub(crate) fn readable(took: Duration) -> String {
     }
 }
 
+/// `97.4 %`, never rounded up.
+pub(crate) fn percent(part: u64, all: u64) -> String {
+    let tenths = (1000 * part).checked_div(all).unwrap_or_default();
+    format!("{}.{} %", tenths / 10, tenths % 10)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn percents_are_never_rounded_up() {
+        assert_eq!(
+            [percent(999, 1000), percent(99_999, 100_000), percent(0, 0)],
+            ["99.9 %", "99.9 %", "0.0 %"]
+        );
+    }
 
     #[test]
     fn durations_read_well() {

@@ -129,13 +129,13 @@ fn has_nextest(project: &Project) -> bool {
 }
 
 /// Tests over all backends have a SYCL device and a CUDA device. A missing one is a failure.
-pub(in crate::commands) fn with_devices<'p>(project: &Project, tests: Cmd<'p>, venv: &Venv<'_>) -> Cmd<'p> {
+fn with_devices<'p>(project: &Project, tests: Cmd<'p>, venv: &Venv<'_>) -> Cmd<'p> {
     let tests = require_sycl(tests, venv).env(DRIVER, stand_in(project)).env("USM_REQUIRE_CUDA", "1");
     if has_nextest(project) { tests } else { tests.envs(WITHOUT_NEXTEST) }
 }
 
 /// Builds the stand-ins alone. Their unit tests would not do: they are programs and leave out the libraries.
-pub(in crate::commands) fn build_stand_ins(project: &Project) -> Result<()> {
+pub(super) fn build_stand_ins(project: &Project) -> Result<()> {
     quietly(project.cargo("build --locked --package cuda-loopback --package sycl-023-loopback")).map(drop)
 }
 

@@ -1,4 +1,5 @@
-//! Whether tests notice that the code is wrong: cargo-mutants changes functions one at a time, and runs the tests of their crate.
+//! Whether tests notice that the code is wrong: cargo-mutants changes functions one at a time, and runs the tests of their crate,
+//! on the host and on the stand-in of dpctl that they bring: with further devices a run takes several times as long.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZero;
@@ -8,10 +9,8 @@ use std::thread::available_parallelism;
 use anyhow::{Result, ensure};
 
 use super::tools::{self, CARGO_MUTANTS};
-use crate::commands::test::rust;
 use crate::project::{Project, openly_for_long, quietly};
-use crate::python::{SYCL, Venv};
-use crate::report::{Steps, say};
+use crate::report::{Steps, percent, say};
 
 /// What is changed: layouts, slices, imports and plans of copies; who may touch memory, and pools.
 const FILES: [&str; 6] = [
@@ -45,8 +44,6 @@ pub(super) fn run(project: &Project, minutes: Option<u32>, steps: &mut Steps) ->
     let list = quietly(project.command(&tool).args(["mutants", "--list"]).args(files()))?;
     let all: BTreeSet<_> = list.lines().map(str::to_owned).collect();
     let ledger = Ledger { project, folder: project.target.join("mutants") };
-    let venv = Venv::with(project, "venv", &[SYCL])?;
-    rust::build_stand_ins(project)?;
     steps.step("tests of changed code", || {
         ledger.start()?;
         let limit = format!("{}m", minutes.unwrap_or(MINUTES));
@@ -62,13 +59,13 @@ pub(super) fn run(project: &Project, minutes: Option<u32>, steps: &mut Steps) ->
         let command = command.env("NEXTEST_PROFILE", "mutants").env("CARGO_PROFILE_DEV_DEBUG", "0");
         let command = command.env("NEXTEST_TEST_THREADS", PROCESSORS_OF_A_JOB.to_string());
         // The status says that something was missed, or that the time is over. What was tried says more.
-        openly_for_long(rust::with_devices(project, command, &venv)).or_else(|error| {
+        openly_for_long(command).or_else(|error| {
             say(&format!("    {}", error.to_string().lines().next().unwrap_or_default()));
             Ok(())
         })
     })?;
     let outcomes = ledger.finish(&all)?;
-    let count = |outcome: &str| outcomes.values().filter(|of| **of == outcome).count();
+    let count = |outcome: &str| outcomes.values().filter(|of| **of == outcome).count() as u64;
     let (caught, missed) = (count("caught") + count("timeout"), count("missed"));
     let viable = caught + missed;
     ensure!(caught > 0, "cargo-mutants caught nothing: see {}", ledger.folder.display());
@@ -76,8 +73,8 @@ pub(super) fn run(project: &Project, minutes: Option<u32>, steps: &mut Steps) ->
     let survivors: String = survivors.map(|(change, _)| format!("{change}\n")).collect();
     project.shell.write_file(project.root.join(SURVIVORS), survivors)?;
     steps.figure(format!(
-        "{caught} of {viable} changes noticed ({:.1} %), {} of {} tried, the others in `{SURVIVORS}`",
-        100.0 * caught as f64 / viable as f64,
+        "{caught} of {viable} changes noticed ({}), the others in `{SURVIVORS}`; {} of {} tried",
+        percent(caught, viable),
         outcomes.len(),
         all.len()
     ));
@@ -137,5 +134,39 @@ impl Ledger<'_> {
 
     fn read(&self, file: &Path) -> String {
         self.project.shell.read_file(file).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outcomes_of_all_runs_count_once() {
+        let project = Project::open(None).unwrap();
+        let folder = project.target.join("mutants-of-a-test");
+        project.shell.remove_path(&folder).unwrap();
+        project.shell.create_dir(&folder).unwrap();
+        let ledger = Ledger { project: &project, folder };
+        let write = |name: &str, text: &str| {
+            project.shell.write_file(ledger.results().join(name), text).unwrap();
+        };
+        for (caught, missed, unviable) in [("a\n", "b\n", "c\n"), ("d\n", "gone\n", "")] {
+            ledger.start().unwrap();
+            assert!(!ledger.results().join("outcomes.json").exists());
+            for (outcome, text) in [("caught", caught), ("missed", missed), ("unviable", unviable)] {
+                write(&format!("{outcome}.txt"), text);
+            }
+            write("outcomes.json", "{}");
+        }
+        let all = ["a", "b", "c", "d", "e"].map(str::to_owned).into();
+        let expected = [("a", "caught"), ("b", "missed"), ("c", "unviable"), ("d", "caught")];
+        let expected: BTreeMap<_, _> = expected.map(|(change, outcome)| (change.to_owned(), outcome)).into();
+        assert_eq!(ledger.finish(&all).unwrap(), expected);
+        // The next run leaves out all of them.
+        ledger.start().unwrap();
+        let known = project.shell.read_file(ledger.results().join("caught.txt")).unwrap();
+        assert_eq!(known, "a\nd\nb\ngone\nc\n");
+        project.shell.remove_path(&ledger.folder).unwrap();
     }
 }
