@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::campaign;
 
@@ -22,7 +22,8 @@ pub fn number(default: usize) -> usize {
 }
 
 /// Forks `forks` children, one after the other, while one thread per function of `busy` runs it over and over. Each child runs
-/// `child`, which returns `true` on success, and exits without handlers.
+/// `child`, which returns `true` on success, and exits without handlers. The slowest child is told as a
+/// [figure](campaign::figure), under the name of the test.
 ///
 /// # Errors
 /// The first child that failed or hung. A hanging child is killed.
@@ -40,12 +41,21 @@ pub fn fork_beside(
                 }
             });
         }
+        let mut slowest = Duration::ZERO;
         let outcome = (0..forks).try_for_each(|number| {
-            one(child).map_err(|reason| format!("child {number} of {forks} {reason}"))
+            let start = Instant::now();
+            let ended = one(child).map_err(|reason| format!("child {number} of {forks} {reason}"));
+            slowest = slowest.max(start.elapsed());
+            ended
         });
         // The scope waits for its threads.
         stop.store(true, Ordering::Relaxed);
-        outcome
+        outcome?;
+        let thread = thread::current();
+        let name = thread.name().unwrap_or("other threads").replace('_', " ");
+        let slowest_s = slowest.as_secs_f64();
+        campaign::figure(&format!("{forks} forks {name}, 0 hung, the slowest child took {slowest_s:.2} s"))
+            .map_err(|error| error.to_string())
     })
 }
 
