@@ -70,7 +70,7 @@ pub(crate) struct Options {
 enum Part {
     /// no undefined behaviour in unit tests of usm-memory and usm-array
     Miri,
-    /// no data race in usm-memory, by ThreadSanitizer
+    /// no data race in the library crates, by ThreadSanitizer
     Threads,
     /// no memory error in the tests of the library crates and of the wheel, by AddressSanitizer, and no leak of the crates, by LeakSanitizer; neither at the end of processes, by valgrind
     Memory,
