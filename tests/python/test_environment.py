@@ -135,6 +135,34 @@ def test_one_sycl_runtime_per_process(dpctl):
     assert [len(ast.literal_eval(line)) for line in out.splitlines()] == [1, 1]
 
 
+#: The first part starts the SYCL runtime or does not, the second one is without a working directory.
+WITHOUT_DIRECTORY = """
+import os, tempfile
+folder = tempfile.mkdtemp()
+os.chdir(folder)
+{before}
+os.rmdir(folder)
+import usm
+print([d.filter_string for d in usm.get_devices()])
+print([b["reason"] for b in usm.backends() if b["name"] == "sycl"])
+"""
+
+
+@pytest.mark.parametrize("before", ["", "import usm", "import dpctl"])
+def test_without_a_working_directory_the_runtime_is_not_started(dpctl, before):
+    """It would wait for ever at the end of the process."""
+    devices, reasons = process.check(WITHOUT_DIRECTORY.format(before=before)).splitlines()
+    assert ast.literal_eval(devices) == ["host:cpu:0"]
+    assert "change to a directory that exists" in reasons
+
+
+@pytest.mark.parametrize("before", ["import usm; usm.get_devices()", "import usm, dpctl; dpctl.get_devices()"])
+def test_the_runtime_goes_on_without_its_working_directory(sycl_queue, before):
+    devices, reasons = process.check(WITHOUT_DIRECTORY.format(before=before)).splitlines()
+    assert sycl_queue.sycl_device.filter_string in ast.literal_eval(devices)
+    assert reasons == "[None]"
+
+
 def test_without_the_driver_the_reason_is_readable(dpctl):
     """Opting out leaves the packaged driver unfound: no SYCL device, and a value that says why."""
     if "opencl:cpu:0" not in [device.filter_string for device in usm.get_devices()]:

@@ -76,6 +76,16 @@ pub enum LoadError {
         reason: String,
     },
 
+    /// The working directory was removed, and the SYCL runtime is not started yet: where its start fails so, its end never comes.
+    #[error(
+        "the working directory cannot be found ({reason}), and without one the SYCL runtime waits for ever at the end of the \
+         process; change to a directory that exists"
+    )]
+    NoWorkingDirectory {
+        /// What the system said.
+        reason: String,
+    },
+
     /// Loading SYCL at run time is implemented for Linux and Windows.
     #[error("the SYCL runtime can be loaded on Linux and Windows, this is {os}")]
     UnsupportedPlatform {

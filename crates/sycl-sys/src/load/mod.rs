@@ -4,6 +4,7 @@ mod driver;
 mod single;
 mod version;
 
+use std::env;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -56,6 +57,7 @@ pub struct Loaded {
 ///   ends there, since a loaded library cannot be unloaded.
 /// - [`LoadError::DevelopmentVersion`]: the same for a library whose signatures are of no known version.
 /// - [`LoadError::NoMaps`]: the process has no `/proc`.
+/// - [`LoadError::NoWorkingDirectory`]: the working directory was removed.
 /// - [`LoadError::SecondRuntime`]: another SYCL runtime is loaded, and every library that was found needs its own.
 ///
 /// # Safety
@@ -66,7 +68,12 @@ pub struct Loaded {
 ///    of dpctl and SYCL: their initialisation routines run, and their symbols have the signatures of [`Api`].
 pub unsafe fn load(options: &SearchOptions) -> Result<Loaded, LoadError> {
     if !cfg!(any(target_os = "linux", windows)) {
-        return Err(LoadError::UnsupportedPlatform { os: std::env::consts::OS });
+        return Err(LoadError::UnsupportedPlatform { os: env::consts::OS });
+    }
+    if let Err(error) = env::current_dir()
+        && !single::is_started()
+    {
+        return Err(LoadError::NoWorkingDirectory { reason: error.to_string() });
     }
     let search = locate::search(options);
     let mut attempt = Attempt {

@@ -133,6 +133,9 @@ fn failed(options: &RuntimeOptions, error: &sycl_sys::LoadError) -> SyclSide {
         (LoadError::NotFound { .. }, None, Some(unusable)) => Trouble::Unusable(unusable.in_one_line()),
         (LoadError::NotFound { .. }, None, None) => Trouble::NotFound,
         (LoadError::SecondRuntime { .. }, ..) => Trouble::SecondRuntime(error.to_string()),
+        (LoadError::NoMaps { .. } | LoadError::NoWorkingDirectory { .. }, ..) => {
+            Trouble::UnfitProcess(error.to_string())
+        }
         _ => Trouble::Unusable(error.to_string()),
     };
     SyclSide::missing(error.to_string(), tried.iter().map(place).collect(), trouble)

@@ -34,6 +34,8 @@ pub(in crate::runtime) enum Trouble {
     Incomplete { library: String, needs: String },
     /// The process has loaded another one.
     SecondRuntime(String),
+    /// The process lacks what the runtime needs of the system.
+    UnfitProcess(String),
     /// The library that was found cannot be used.
     Unusable(String),
 }
@@ -243,6 +245,11 @@ fn not_loaded(trouble: &Trouble, root: Option<&str>) -> Option<Problem> {
             reason.clone(),
             "use one SYCL installation per process: start it with the environment of one of the two only",
         ),
+        Trouble::UnfitProcess(reason) => problem(
+            ProblemKind::UnusableRuntime,
+            reason.clone(),
+            "start the process where /proc is mounted, and in a directory that exists",
+        ),
         Trouble::Unusable(reason) => {
             let kind = ProblemKind::UnusableRuntime;
             match is_at(reason) {
@@ -414,6 +421,7 @@ mod tests {
             assert_eq!(command(&trouble, variables.as_slice()), Some(expected), "{trouble:?} {root:?}");
         }
         assert_eq!(command(&Trouble::SecondRuntime("two".to_owned()), &[]), None);
+        assert_eq!(command(&Trouble::UnfitProcess("no directory".to_owned()), &[]), None);
     }
 
     #[test]
