@@ -21,10 +21,10 @@ const CRATES: [&str; 4] = ["usm-core", "usm-memory", "usm-array", "usm-python"];
 /// Where all is built once more, in the build directory.
 const FOLDER: &str = "coverage";
 
-/// Without the programs on a full disk, whose counters cannot be written either, and without one that looks at what Python has
-/// imported at its start.
-const COUNTED: &str =
-    "not (test_programs_under_a_condition or test_an_import_of_multiprocessing_after_usm_is_told)";
+/// Without the programs on a full disk, whose counters cannot be written either. Two more look at what Python has imported at its
+/// start, and start interpreters that cannot import the program which counts.
+const COUNTED: &str = "not (test_programs_under_a_condition or test_an_import_of_multiprocessing_after_usm_is_told \
+     or test_import_is_refused)";
 
 /// How coverage counts: in all processes that tests start, too.
 const SETTINGS: &str = "[run]\npatch = subprocess\n";
@@ -77,13 +77,15 @@ pub(super) fn run(project: &Project, steps: &mut Steps) -> Result<()> {
     let files = quietly(exported(project, &tools, &merged, &programs))?;
     let report: Value = serde_json::from_str(&files)?;
     let lines = lines_of_crates(project, &report).context("llvm-cov wrote another form of report")?;
-    for (name, [run, all]) in lines {
+    for (name, &[run, all]) in &lines {
         steps.figure(format!("{name} {} of {all} lines", percent(run, all)));
     }
     let python: Value = serde_json::from_str(&project.shell.read_file(folder.join("python.json"))?)?;
     let total = |name: &str| python.get("totals")?.get(name)?.as_u64();
     let [run, all] = [total("covered_lines"), total("num_statements")].map(Option::unwrap_or_default);
     steps.figure(format!("Python files of the wheel {} of {all} lines", percent(run, all)));
+    let [native_run, native] = lines.get("usm-python").copied().unwrap_or_default();
+    steps.figure(format!("the Python layer as a whole {}", percent(run + native_run, all + native)));
     Ok(())
 }
 
