@@ -124,7 +124,7 @@ fn trim_reaches_the_pool_below() {
         let (upstream, below) = pool(PoolOptions::new());
         let below = Arc::new(below);
         let above = PoolResource::new(below.clone(), PoolOptions::new());
-        drop(allocate(&*below, queue, kind, 3 << 20));
+        drop(allocate(&below, queue, kind, 3 << 20));
         drop(allocate(&above, queue, kind, 2 << 20));
         let [above_bytes, below_bytes] = [above.statistics().idle_bytes, below.statistics().idle_bytes];
         assert!(above_bytes > 0 && below_bytes > 0);
