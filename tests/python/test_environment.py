@@ -135,7 +135,7 @@ def test_one_sycl_runtime_per_process(dpctl):
     assert [len(ast.literal_eval(line)) for line in out.splitlines()] == [1, 1]
 
 
-#: The first part starts the SYCL runtime or does not, the second one is without a working directory.
+#: What comes before may start the SYCL runtime. What comes after runs without a working directory.
 WITHOUT_DIRECTORY = """
 import os, tempfile
 folder = tempfile.mkdtemp()
@@ -152,8 +152,9 @@ print([b["reason"] for b in usm.backends() if b["name"] == "sycl"])
 def test_without_a_working_directory_the_runtime_is_not_started(dpctl, before):
     """It would wait for ever at the end of the process."""
     devices, reasons = process.check(WITHOUT_DIRECTORY.format(before=before)).splitlines()
-    assert ast.literal_eval(devices) == ["host:cpu:0"]
-    assert "change to a directory that exists" in reasons
+    backends = {name.partition(":")[0] for name in ast.literal_eval(devices)}
+    assert "host" in backends and backends <= {"host", "cuda"}
+    assert "start the process in a directory that exists" in reasons
 
 
 @pytest.mark.parametrize("before", ["import usm; usm.get_devices()", "import usm, dpctl; dpctl.get_devices()"])

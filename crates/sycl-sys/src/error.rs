@@ -76,10 +76,10 @@ pub enum LoadError {
         reason: String,
     },
 
-    /// The working directory was removed, and the SYCL runtime is not started yet: where its start fails so, its end never comes.
+    /// The working directory was removed before the SYCL runtime started. Its start would fail, and the process would not end.
     #[error(
         "the working directory cannot be found ({reason}), and without one the SYCL runtime waits for ever at the end of the \
-         process; change to a directory that exists"
+         process; start the process in a directory that exists"
     )]
     NoWorkingDirectory {
         /// What the system said.

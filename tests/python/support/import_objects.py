@@ -1,5 +1,6 @@
 """Objects with dicts, and arguments of functions: for constructors, indices, dtypes and filter selectors."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -246,7 +247,11 @@ class Indices(Path):
             value = self.one_of(self.values)
             return array.__setitem__, (self.key(), self.changed(value) if kind < 0.7 else value)
         function, argument = self.one_of(self.functions)
-        return function, (array, self.changed(argument, self.times()))
+        argument = self.changed(argument, self.times())
+        if type(argument) is bytes:
+            # Numbers, too: `tile` repeats the elements as often as they say.
+            self.mutator.product *= math.prod(max(1, byte) for byte in argument)
+        return function, (array, argument)
 
     def after_round(self) -> None:
         guard = b"\xa5" * self.GUARD

@@ -2,7 +2,6 @@
 
 import datetime
 import gc
-import math
 import random
 import weakref
 from collections.abc import Callable
@@ -17,8 +16,6 @@ NUMBERS += [
 ]
 #: From here on a number may ask for more memory than there is.
 HUGE = 1 << 10
-#: No function takes more bytes than these for numbers.
-MOST_COUNTS = 32
 LETTERS = [
     "\0",
     "<",
@@ -204,13 +201,6 @@ class Mutator:
         )
 
     def _of_bytes(self, value: bytes) -> bytes:
-        changed = self._bytes_of(value)
-        # Functions may take them for numbers: `tile` repeats the elements as often as they say.
-        if len(changed) <= MOST_COUNTS:
-            self.product *= math.prod(max(1, byte) for byte in changed)
-        return changed
-
-    def _bytes_of(self, value: bytes) -> bytes:
         at = int(self.choice.random() * (len(value) + 1))
         kind = self.choice.random()
         if kind < 0.6 and at < len(value):

@@ -35,7 +35,7 @@ SEED = int(os.environ.get("USM_TEST_SEED", "0")) or int.from_bytes(os.urandom(4)
 SILENCE_S = 60
 #: What a worker may have more of at its end than after half of its rounds.
 MOST_NEW_BLOCKS = 20_000
-MOST_NEW_BYTES = 128 << 20
+MOST_NEW_BYTES = 64 << 20
 #: The same for blocks of malloc that are smaller than those which it maps, in bytes.
 MOST_NEW_SMALL_BYTES = 2 << 20
 #: Such blocks stay on the heap, however large the others were.
@@ -81,11 +81,8 @@ class _Mallinfo(ctypes.Structure):
 
 
 def _small_blocks() -> int:
-    """Bytes in small blocks of malloc; 0 where the library does not tell."""
-    try:
-        look = ctypes.CDLL(None).mallinfo2
-    except AttributeError:
-        return 0
+    """Bytes in small blocks of malloc."""
+    look = ctypes.CDLL(None).mallinfo2
     look.restype = _Mallinfo
     return look().uordblks
 

@@ -70,8 +70,9 @@ pub unsafe fn load(options: &SearchOptions) -> Result<Loaded, LoadError> {
     if !cfg!(any(target_os = "linux", windows)) {
         return Err(LoadError::UnsupportedPlatform { os: env::consts::OS });
     }
+    // The runtime loads its adapters at its start, which other code may have caused.
     if let Err(error) = env::current_dir()
-        && !single::is_started()
+        && !dl::loaded_files().iter().any(|file| runtime::is_adapter(file))
     {
         return Err(LoadError::NoWorkingDirectory { reason: error.to_string() });
     }

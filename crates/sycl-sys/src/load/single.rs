@@ -10,13 +10,6 @@ pub(super) fn loaded_runtimes() -> Vec<PathBuf> {
     dl::loaded_files().into_iter().filter(|file| runtime::is_runtime(file)).collect()
 }
 
-/// Whether the runtime has started, by any code: it loads its adapters then.
-pub(super) fn is_started() -> bool {
-    let is_adapter =
-        |file: &PathBuf| file.file_name().is_some_and(|name| name.to_string_lossy().contains("ur_adapter_"));
-    dl::loaded_files().iter().any(is_adapter)
-}
-
 /// Refuses a candidate whose runtime is another one than a runtime that is loaded already.
 pub(super) fn check(candidate: &Candidate, loaded: &[PathBuf]) -> Result<(), LoadError> {
     let Some(needs) = &candidate.needs else {

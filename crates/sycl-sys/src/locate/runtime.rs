@@ -42,6 +42,11 @@ pub(crate) fn is_runtime(file: &Path) -> bool {
     names::is_runtime(&file.file_name().unwrap_or_default().to_string_lossy())
 }
 
+/// Whether a file is an adapter of the SYCL runtime for a kind of devices, by its name.
+pub(crate) fn is_adapter(file: &Path) -> bool {
+    file.file_name().is_some_and(|name| name.to_string_lossy().contains("ur_adapter_"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::needed_in;

@@ -73,7 +73,7 @@ pub(super) fn run(project: &Project, minutes: Option<u32>, steps: &mut Steps) ->
     let survivors: String = survivors.map(|(change, _)| format!("{change}\n")).collect();
     project.shell.write_file(project.root.join(SURVIVORS), survivors)?;
     steps.figure(format!(
-        "{caught} of {viable} changes noticed ({}), the others in `{SURVIVORS}`; {} of {} tried",
+        "{caught} of {viable} changes noticed ({}), the others in `{SURVIVORS}`; {} of {} tried in all runs",
         percent(caught, viable),
         outcomes.len(),
         all.len()
