@@ -136,6 +136,34 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_stream_is_a_handle_in_version_3() {
+        let interface = |version, stream| CudaArrayInterface {
+            shape: vec![],
+            typestr: "<f4".to_owned(),
+            address: 0x1000,
+            read_only: false,
+            strides_bytes: None,
+            version,
+            stream,
+        };
+        for (version, stream, expected) in [
+            (2, None, Ok(Some(1))),
+            (2, Some(7), Ok(Some(1))),
+            (3, None, Ok(None)),
+            (3, Some(1), Ok(Some(1))),
+            (3, Some(7), Ok(Some(7))),
+            (3, Some(0), Err(InterfaceError::Stream { found: 0 })),
+        ] {
+            assert_eq!(interface(version, stream).checked_stream(), expected);
+        }
+        for (version, is_known) in [(-1, false), (0, false), (1, false), (2, true), (3, true), (4, true)] {
+            let refused = interface(version, None).elements().err();
+            let expected = (!is_known).then_some(InterfaceError::CudaVersion { found: version });
+            assert_eq!(refused, expected);
+        }
+    }
+
+    #[test]
     fn strides_that_nobody_uses_may_be_any_number() {
         let elements = |shape: &[i64], strides_bytes: &[i64]| {
             let interface = CudaArrayInterface {

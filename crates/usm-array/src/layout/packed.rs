@@ -79,6 +79,14 @@ mod tests {
     use super::super::brute_force::small_layouts;
     use super::*;
 
+    #[test]
+    fn any_order_is_that_of_a_layout_without_gaps() {
+        for (strides, expected) in [([3, 1], [3, 1]), ([1, 2], [1, 2]), ([1, 4], [3, 1]), ([6, 2], [3, 1])] {
+            let layout = Layout::new(&[2, 3], Some(&strides), 0, Order::C).unwrap();
+            assert_eq!(layout.packed(CopyOrder::Any).unwrap().strides(), expected);
+        }
+    }
+
     proptest! {
         #[test]
         fn copies_have_no_gaps_and_keep_the_order_of_axes(layout in small_layouts()) {

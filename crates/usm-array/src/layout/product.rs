@@ -27,3 +27,26 @@ pub fn product_shape(first: &[usize], second: &[usize]) -> Option<Axes<usize>> {
     };
     (inner == other).then(|| rows.into_iter().chain(columns).copied().collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inner_sizes_are_equal_and_go() {
+        for (first, second, expected) in [
+            (&[2, 3][..], &[3, 4][..], Some(&[2, 4][..])),
+            (&[2, 3], &[3], Some(&[2])),
+            (&[3], &[3, 4], Some(&[4])),
+            (&[3], &[3], Some(&[])),
+            (&[0, 3], &[3, 0], Some(&[0, 0])),
+            (&[2, 3], &[2, 3], None),
+            (&[3], &[4], None),
+            (&[], &[], None),
+            (&[2, 2, 2], &[2, 2], None),
+            (&[2, 2], &[2, 2, 2], None),
+        ] {
+            assert_eq!(product_shape(first, second).as_deref(), expected, "{first:?} {second:?}");
+        }
+    }
+}

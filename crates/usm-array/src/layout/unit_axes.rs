@@ -70,6 +70,15 @@ mod tests {
     }
 
     #[test]
+    fn there_may_be_as_many_axes_as_a_layout_has() {
+        let axes: Vec<isize> = (0..MAX_NDIM.cast_signed()).collect();
+        let layout = Layout::contiguous(&[3], Order::C).expect("small");
+        let most = layout.expand_dims(&axes[1..]).expect("as many axes as there may be");
+        assert_eq!((most.ndim(), most.size()), (MAX_NDIM, 3));
+        assert_eq!(layout.expand_dims(&axes), Err(LayoutError::TooManyAxes { found: MAX_NDIM + 1 }));
+    }
+
+    #[test]
     fn only_unit_axes_are_squeezed() {
         let layout = Layout::contiguous(&[1, 3, 1], Order::C).expect("small");
         assert_eq!(layout.squeeze(None).expect("valid").shape(), [3]);

@@ -335,17 +335,42 @@ mod tests {
             };
             scope.spawn(other).join().unwrap()
         });
-        assert!(conflict.may_wait && conflict.is_written && ticket.is_some());
+        assert!(conflict.may_wait && conflict.is_written);
+        let ticket = ticket.unwrap();
         ids.iter().for_each(|ids| table.leave(ids));
-        assert!(table.wait(ticket.unwrap_or_default(), Duration::ZERO));
-        table.give_up(ticket.unwrap_or_default());
-        assert!(BORROWS.lock().has_nobody_waiting());
+        assert!(table.wait(ticket, Duration::ZERO) && BORROWS.lock().is_waiting(ticket));
+        table.give_up(ticket);
+        assert!(!BORROWS.lock().is_waiting(ticket));
+    }
+
+    #[test]
+    fn a_retry_keeps_its_ticket_and_nobody_waits_for_a_view() {
+        let table = BorrowFunctions::of_this_copy();
+        let range = START + 500..START + 504;
+        let enter_as = |caller, ticket: &mut Option<u64>| {
+            let mut id = [0];
+            table.enter(caller, &[wanted(range.clone(), true)], &mut id, ticket).map(|()| id[0])
+        };
+        for (held, may_wait) in [(VIEW, false), (OPERATION, true)] {
+            let id = enter_as(held, &mut None).unwrap();
+            let other = || {
+                let mut ticket = None;
+                let tries =
+                    [(); 2].map(|()| (enter_as(OPERATION, &mut ticket).unwrap_err().may_wait, ticket));
+                ticket.inspect(|ticket| table.give_up(*ticket));
+                tries
+            };
+            let [first, second] = std::thread::scope(|scope| scope.spawn(other).join().unwrap());
+            assert_eq!(first, second);
+            assert_eq!((first.0, first.1.is_some()), (may_wait, may_wait));
+            table.leave(&[id]);
+        }
     }
 
     #[test]
     fn a_panic_in_a_function_of_the_table_ends_there() {
         let table = BorrowFunctions::of_this_copy();
-        let range = START + 400..START + 404;
+        let range = START + 450..START + 454;
         panic_in("enter");
         let refused = enter(table, range.clone(), true).unwrap_err();
         assert_eq!(refused, Conflict { range: range.clone(), is_written: false, may_wait: false });

@@ -114,6 +114,18 @@ mod tests {
     }
 
     #[test]
+    fn operations_are_taken_out_wherever_they_are() {
+        let (queue, event) = queue_with_event();
+        for wanted in 0..6 {
+            let mut list = OperationList::default();
+            (0..6).for_each(|_| assert_eq!(list.add(Operation::new(&event, &queue, false, 0)).len(), 0));
+            let numbers: Vec<_> = list.numbered_reads().into_iter().map(|(number, _)| number).collect();
+            assert_eq!(list.remove(&numbers[wanted..=wanted]).len(), 1);
+            assert_eq!((list.remove(&numbers).len(), list.len()), (5, 0));
+        }
+    }
+
+    #[test]
     fn operations_on_addresses_stand_for_those_within() {
         let (queue, event) = queue_with_event();
         for (later, len) in [(10..20, 1), (0..30, 1), (11..20, 2), (10..19, 2), (15..30, 2), (0..15, 2)] {
@@ -122,6 +134,10 @@ mod tests {
             list.add(&later, Operation::new(&event, &queue, true, u64::MAX));
             let mut found = Vec::new();
             list.numbered_events(&(0..100), true, &mut found);
+            assert_eq!(found.len(), len, "{later:?}");
+            // Addresses before and behind all of them.
+            list.numbered_events(&(0..later.start.min(10)), true, &mut found);
+            list.numbered_events(&(later.end.max(20)..100), true, &mut found);
             assert_eq!(found.len(), len, "{later:?}");
         }
     }

@@ -84,6 +84,7 @@ mod tests {
 
     fn bytes(range: &Range<usize>, stripes: Option<Stripes>) -> Vec<usize> {
         let is_used = |byte: &usize| {
+            let stripes = stripes.filter(|stripes| stripes.period_bytes > 0);
             stripes.is_none_or(|stripes| (byte - range.start) % stripes.period_bytes < stripes.width_bytes)
         };
         range.clone().filter(is_used).collect()
@@ -97,7 +98,7 @@ mod tests {
             .flat_map(|period_bytes| {
                 (1..=period_bytes).map(move |width_bytes| Some(Stripes { period_bytes, width_bytes }))
             })
-            .chain([None])
+            .chain([None, Some(Stripes { period_bytes: 0, width_bytes: 1 })])
             .collect();
         let (mut num_apart, mut num_missed) = (0, 0);
         for start in 0..13 {
@@ -115,7 +116,11 @@ mod tests {
                         one.map(|one| one.period_bytes) == other.map(|other| other.period_bytes);
                     let common_len = a.end.min(b.end).saturating_sub(a.start.max(b.start));
                     num_missed += usize::from(
-                        !is_apart && !has_common && has_one_period && one.is_some() && common_len >= 6,
+                        !is_apart
+                            && !has_common
+                            && has_one_period
+                            && one.is_some_and(|one| one.period_bytes > 0)
+                            && common_len >= 6,
                     );
                 }
             }
@@ -150,9 +155,16 @@ mod tests {
         }
         assert!(num_striped > num_checked / 4, "{num_striped} of {num_checked}");
         // The elements up to the end of the last one, whatever the order of the axes.
-        for axes in [[(100, 512), (16, 8)], [(16, 8), (100, 512)]] {
-            let stripes = Stripes { period_bytes: 512, width_bytes: 128 };
-            assert_eq!(Stripes::covering(8, axes.into_iter()), Some(stripes));
+        for (axes, period_bytes, width_bytes) in [
+            ([(100, 512), (16, 8)], 512, 128),
+            // Of two kinds of stripes the ones with fewer bytes.
+            ([(100, 512), (16, 32)], 32, 8),
+            ([(100, 512), (16, 16)], 512, 248),
+        ] {
+            for axes in [axes, [axes[1], axes[0]]] {
+                let stripes = Stripes { period_bytes, width_bytes };
+                assert_eq!(Stripes::covering(8, axes.into_iter()), Some(stripes));
+            }
         }
         // No gaps.
         for axes in [[(3, 4), (5, 12)], [(1, 99), (5, 4)], [(0, 99), (5, 4)], [(5, 4), (5, 6)]] {

@@ -442,8 +442,8 @@ impl Entries {
     }
 
     #[cfg(test)]
-    pub(super) fn has_nobody_waiting(&self) -> bool {
-        self.waiting.is_empty()
+    pub(super) fn is_waiting(&self, ticket: u64) -> bool {
+        self.waiting.iter().any(|waiting| waiting.ticket == ticket)
     }
 
     fn give_up(&mut self, ticket: u64) {

@@ -6,6 +6,7 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use crate::common;
+use usm_memory::UsmBuffer;
 use usm_memory::usm_core::backend::host::HostBackend;
 use usm_memory::usm_core::testing::DelayedBackend;
 use usm_memory::usm_core::{HostTask, Runtime, TaskMemory, UsmKind};
@@ -59,6 +60,23 @@ fn work_of_others_is_complete_before_a_small_copy() {
         let late = unsafe { queue.memset(start, 0, 8, &[]) }.unwrap();
         memory.copy_from_host(&[value; 8], 0).unwrap();
         assert!(late.is_complete());
+        memory.copy_to_host(&mut read, 0).unwrap();
+        assert_eq!(read, [value; 8]);
+    }
+}
+
+/// An operation through an import of the memory is in no list of the memory itself.
+#[test]
+fn work_on_an_import_is_complete_before_a_small_copy() {
+    let (_, queue) = common::late(7);
+    let memory = common::direct(&queue, UsmKind::Shared, 8);
+    memory.publish().unwrap();
+    let (other, owner) = (common::beside(&queue), Arc::new(memory.clone()));
+    // SAFETY: 1. to 3. The owner is the buffer, whose guards are in one table.
+    let import = unsafe { UsmBuffer::borrow(&other, memory.address(), 8, true, owner) }.unwrap();
+    for value in 1..4 {
+        import.submit_fill(&[value]).unwrap();
+        let mut read = [0; 8];
         memory.copy_to_host(&mut read, 0).unwrap();
         assert_eq!(read, [value; 8]);
     }

@@ -5,6 +5,7 @@ use crate::common;
 use std::sync::Arc;
 
 use common::{buffer, each, parts};
+use usm_memory::interpreter::Errand;
 use usm_memory::usm_core::{BackendId, Context, Queue, QueueProperties, UsmKind};
 use usm_memory::{Error, Ownership, UsmBuffer, pointer_info};
 
@@ -126,11 +127,14 @@ fn guards_refuse_conflicts_and_never_wait() {
         let also_reading = whole.clone().read_range(1..3).unwrap();
         let error = whole.copy_from_host(&[9, 9, 9], 0).unwrap_err();
         assert!(matches!(error, Error::BorrowConflict { len_bytes: 3, held: "reading", .. }), "{error}");
+        whole.check_unwritten(0..4).unwrap();
         whole.copy_from_host(&[40], 3).unwrap();
         drop((reading, also_reading));
         let part = whole.sub_buffer(1, 2).unwrap();
         let writing = part.write_range(0..2).unwrap();
         assert!(matches!(whole.to_vec(), Err(Error::BorrowConflict { held: "writing", .. })));
+        assert!(matches!(whole.check_unwritten(0..2), Err(Error::BorrowConflict { held: "writing", .. })));
+        whole.check_unwritten(0..1).unwrap();
         drop(writing);
         assert_eq!(whole.to_vec().unwrap(), [1, 2, 3, 40]);
         assert!(whole.read_range(0..5).is_err());
@@ -138,6 +142,23 @@ fn guards_refuse_conflicts_and_never_wait() {
         let empty = whole.read_range(3..1).unwrap();
         assert_eq!(empty.len_bytes(), 0);
     });
+}
+
+/// A worker that waited for the operation would wait for ever: the thread of the operation waits for the worker.
+#[test]
+fn a_worker_never_waits_for_its_operation() {
+    let whole = buffer(&common::host_queue(), UsmKind::Host, &[1, 2, 3, 4]);
+    let operation = whole.write_access(0..2).unwrap();
+    let (errand, worker) = Errand::begin();
+    let work = || worker.run(|| (whole.copy_from_host(&[9], 1), whole.copy_from_host(&[9], 2)));
+    let (refused, allowed) = std::thread::scope(|scope| scope.spawn(work).join().unwrap());
+    assert!(
+        matches!(refused, Err(Error::BorrowConflict { len_bytes: 1, held: "writing", .. })),
+        "{refused:?}"
+    );
+    allowed.unwrap();
+    drop((errand, operation));
+    assert_eq!(whole.to_vec().unwrap(), [1, 2, 9, 4]);
 }
 
 #[test]

@@ -128,6 +128,8 @@ fn trim_reaches_the_pool_below() {
         drop(allocate(&above, queue, kind, 2 << 20));
         let [above_bytes, below_bytes] = [above.statistics().idle_bytes, below.statistics().idle_bytes];
         assert!(above_bytes > 0 && below_bytes > 0);
+        let pool_below = above.upstream().and_then(MemoryResource::as_pool).unwrap();
+        assert_eq!(pool_below.statistics().idle_bytes, below_bytes);
         // What the upper one gives back stays in the lower one, which gives all back.
         assert_eq!(above.trim(), above_bytes + below_bytes + above_bytes);
         assert_eq!((upstream.statistics().current_count, above.trim()), (0, 0));

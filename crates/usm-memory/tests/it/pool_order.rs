@@ -70,6 +70,9 @@ fn the_same_in_order_queue_goes_on_at_once_and_guards_wait() {
     drop(again);
     let again = held.allocate(&held.queue);
     assert_eq!((again.address(), event.is_complete()), (address, false));
+    assert!(!again.publish_at_once() && !event.is_complete());
+    // Its slab is in use.
+    assert_eq!((held.pool.statistics().idle_bytes, held.pool.trim()), (0, 0));
     let guard = again.read_range(0..LEN).unwrap();
     assert!(event.is_complete());
     assert_eq!(guard.as_slice().unwrap(), [1; LEN]);

@@ -117,15 +117,17 @@ fn borrows_of_others_are_respected_and_none_is_left() {
     let refused = task(&queue, &buffer.read_only(), |_| Ok(())).unwrap_err();
     assert!(matches!(refused, Error::ReadOnly), "{refused}");
     // The ranges of one operation may overlap each other, and be many.
-    let all = vec![whole(&buffer, true); 9];
-    let set = |start: &[*mut u8], after: &[Event]| {
-        assert!(start.len() == 9 && start.iter().all(|one| *one == start[0]));
-        // SAFETY: the bytes of the operand.
-        unsafe { queue.memset(start[0], 3, LEN, after) }
-    };
-    // SAFETY: 1. The bytes of the operands. 2. Memory of the queue.
-    unsafe { submit(&queue, &all, set) }.unwrap();
-    assert_eq!(buffer.write_range(0..LEN).map(|guard| guard.len_bytes()).unwrap(), LEN);
+    for count in 1..10 {
+        let all = vec![whole(&buffer, true); count];
+        let set = |start: &[*mut u8], after: &[Event]| {
+            assert!(start.len() == count && start.iter().all(|one| *one == start[0]));
+            // SAFETY: the bytes of the operand.
+            unsafe { queue.memset(start[0], 3, LEN, after) }
+        };
+        // SAFETY: 1. The bytes of the operands. 2. Memory of the queue.
+        unsafe { submit(&queue, &all, set) }.unwrap();
+        assert_eq!(buffer.write_range(0..LEN).map(|guard| guard.len_bytes()).unwrap(), LEN);
+    }
     // SAFETY: nothing is submitted.
     let refused = unsafe { submit(&queue, &[whole(&buffer, true)], |_, _| Err(CoreError::ZeroSize)) };
     assert!(matches!(refused, Err(Error::Core(CoreError::ZeroSize))));
@@ -307,7 +309,12 @@ fn imports_of_the_same_memory_wait_for_each_other() {
         unsafe { UsmBuffer::borrow(queue, own.address(), LEN, true, Arc::new(own.clone())) }.unwrap()
     };
     let [a, b] = [import(&queues[1]), import(&queues[2])];
+    let copy = device_buffer(&queue);
     for round in 0..50 {
+        own.submit_fill(&[round + 50]).unwrap();
+        copy.submit_copy_from(&a).unwrap();
+        b.submit_fill(&[0]).unwrap();
+        assert_eq!(copy.to_vec().unwrap(), [round + 50; LEN]);
         a.submit_fill(&[round]).unwrap();
         assert_eq!(own.to_vec().unwrap(), [round; LEN]);
         b.submit_fill(&[round + 100]).unwrap();
@@ -318,10 +325,58 @@ fn imports_of_the_same_memory_wait_for_each_other() {
         assert_eq!(b.to_vec().unwrap(), [2; LEN]);
     }
     a.submit_fill(&[3]).unwrap();
+    assert!([&a, &b, &own].iter().all(|buffer| !buffer.events().is_empty()));
     drop(a);
     assert_eq!(own.to_vec().unwrap(), [3; LEN]);
-    drop((own, b));
+    drop((own, b, copy));
     assert!(delayed.faults().is_empty());
+}
+
+/// External code knows the queue of the memory, and no event.
+#[test]
+fn external_code_comes_after_operations_of_any_queue() {
+    let (delayed, queue) = common::late(6);
+    let other = common::beside(&queue);
+    let copy = device_buffer(&queue);
+    for round in 0..20 {
+        let own = device_buffer(&queue);
+        // It is published behind the first operation, and before the second one.
+        for value in [2 * round + 1, 2 * round + 2] {
+            let set = |start: &[*mut u8], after: &[Event]| {
+                // SAFETY: the bytes of the operand.
+                unsafe { other.memset(start[0], value, LEN, after) }
+            };
+            // SAFETY: 1. The bytes of the operand. 2. Memory of the queue's context.
+            unsafe { submit(&other, &[whole(&own, true)], set) }.unwrap();
+            if value % 2 == 1 {
+                own.publish_in_order().unwrap();
+                assert!(!own.events().is_empty(), "nothing was waited for");
+            }
+            let [to, from] =
+                [&copy, &own].map(|buffer| std::ptr::with_exposed_provenance_mut(buffer.address()));
+            // SAFETY: both are memory of `LEN` bytes of the context, and live until the wait.
+            unsafe { queue.memcpy(to, from, LEN, &[]) }.unwrap().wait().unwrap();
+            assert_eq!(copy.to_vec().unwrap(), [value; LEN]);
+        }
+    }
+    drop(copy);
+    assert!(delayed.faults().is_empty());
+}
+
+#[test]
+fn memory_is_published_at_once_where_nothing_is_under_way() {
+    let (delayed, queue) = common::late(6);
+    let busy = device_buffer(&queue);
+    busy.submit_fill(&[1]).unwrap();
+    let lease = UsmBuffer::lease(device_buffer(&queue).sub_buffer(0, LEN).unwrap(), &queue, drop).unwrap();
+    assert!(![&busy, &lease].iter().any(|buffer| buffer.publish_at_once()));
+    assert_eq!((delayed.pending(), busy.events().len()), (1, 1), "nothing was waited for");
+    // Operations on published memory of other tests of this process count, too.
+    let is_published = |_| {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+        device_buffer(&queue).publish_at_once()
+    };
+    assert!((0..10_000).any(is_published));
 }
 
 #[test]
@@ -380,6 +435,14 @@ fn a_stranger_waits_for_a_slot_and_its_own_queue_does_not() {
 }
 
 #[cfg(not(windows))]
+type Access = fn(&UsmBuffer) -> usm_memory::Result<()>;
+
+/// What a forked child does first with memory full of fours, and its bytes afterwards.
+#[cfg(not(windows))]
+const ACCESSES: [(Access, u8); 2] =
+    [(|buffer| buffer.to_vec().map(drop), 4), (|buffer| buffer.submit_fill(&[1]), 1)];
+
+#[cfg(not(windows))]
 #[test]
 fn a_forked_child_gets_an_error_for_what_its_parent_had_under_way() {
     let queue = common::host_queue();
@@ -391,20 +454,21 @@ fn a_forked_child_gets_an_error_for_what_its_parent_had_under_way() {
         complete.events().iter().for_each(|event| event.wait().unwrap());
         let go_on = Arc::new(AtomicBool::new(false));
         task(&queue, &buffer, until(&go_on)).unwrap();
-        let is_forked =
-            |result: usm_memory::Result<()>| matches!(result, Err(Error::Core(CoreError::Forked)));
-        let child = || {
-            // Once, as any error; the memory can be used again.
-            let reads = is_forked(buffer.to_vec().map(drop));
-            let writes =
-                buffer.submit_fill(&[1]).is_ok() && buffer.to_vec().is_ok_and(|found| found == [1; LEN]);
-            let works = complete.to_vec().is_ok_and(|bytes| bytes == [4; LEN]);
-            drop(buffer.clone());
-            reads && writes && works
-        };
-        let done = forks::one(&child);
+        let done = ACCESSES.map(|(access, expected)| {
+            let child = || {
+                // Once, as any error; the memory can be used again.
+                let is_refused = matches!(access(&buffer), Err(Error::Core(CoreError::Forked)));
+                let writes =
+                    buffer.submit_fill(&[1]).is_ok() && buffer.to_vec().is_ok_and(|found| found == [1; LEN]);
+                let works = access(&complete).is_ok()
+                    && complete.to_vec().is_ok_and(|found| found == [expected; LEN]);
+                drop(buffer.clone());
+                is_refused && writes && works
+            };
+            forks::one(&child)
+        });
         go_on.store(true, Ordering::Release);
-        done.unwrap();
+        done.into_iter().for_each(Result::unwrap);
         buffer.wait().unwrap();
     }
 }
@@ -456,9 +520,7 @@ fn a_forked_child_gets_an_error_for_operations_on_shared_memory() {
     let other = common::beside(&queue);
     let go_on = Arc::new(AtomicBool::new(false));
     task(&other, &own, until(&go_on)).unwrap();
-    type Access = fn(&UsmBuffer) -> usm_memory::Result<()>;
-    let accesses: [Access; 2] = [|import| import.to_vec().map(drop), |import| import.submit_fill(&[1])];
-    let done = accesses.map(|access| {
+    let done = ACCESSES.map(|(access, _)| {
         let child = || {
             // Once, whatever comes first.
             let is_refused = matches!(access(&import), Err(Error::Core(CoreError::Forked)));

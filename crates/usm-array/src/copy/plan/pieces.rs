@@ -5,7 +5,7 @@
 use super::{CopyPlan, Side};
 
 /// The most bytes that a piece spans: it is still in the cache when the other side of the copy comes to it.
-const SPAN_BYTES: usize = 1 << 20;
+pub(super) const SPAN_BYTES: usize = 1 << 20;
 
 /// Gaps of more bytes are not copied: an operation of a queue costs about as much as this many bytes.
 const GAP_BYTES: usize = 64 << 10;
@@ -14,7 +14,7 @@ const GAP_BYTES: usize = 64 << 10;
 const PACKED_BYTES: usize = 4 << 20;
 
 /// The same where smaller pieces have less than a line in each place of the target.
-const LARGE_PACKED_BYTES: usize = 16 << 20;
+pub(super) const LARGE_PACKED_BYTES: usize = 16 << 20;
 
 /// What a processor reads and writes at once.
 const LINE_BYTES: usize = 64;

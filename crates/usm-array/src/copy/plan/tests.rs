@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 
+use super::pieces::{LARGE_PACKED_BYTES, SPAN_BYTES};
 use super::*;
 use crate::layout::Order;
 use crate::layout::brute_force::{displacements, small_layouts};
@@ -107,6 +108,25 @@ fn transposes_have_tiles_and_rows_have_none() {
 }
 
 #[test]
+fn pieces_leave_large_gaps_out_and_small_ones_in() {
+    for (step, num_pieces) in [(1 << 14, 1), (1 << 16, 4)] {
+        let rows = plan(&[4, 100], &[100, 1], &[step, 1]);
+        assert_eq!(rows.clone().span_pieces(Side::Source, 4).len(), num_pieces, "{step}");
+        assert_eq!(rows.span_pieces(Side::Target, 4).len(), 1);
+    }
+}
+
+#[test]
+fn long_runs_are_not_packed() {
+    for (count, is_packed) in [(1 << 9, true), (1 << 10, false)] {
+        let rows = plan(&[4, count], &[count as isize, 1], &[1 << 12, 1]);
+        for side in [Side::Target, Side::Source] {
+            assert_eq!(rows.packed_pieces(side, 4).is_some(), is_packed, "{count}");
+        }
+    }
+}
+
+#[test]
 fn parts_cover_long_runs_at_whole_pages() {
     let one_run = plan(&[100_000], &[1], &[1]);
     let parts = one_run.parts(4, 1000, &|_| 0);
@@ -189,6 +209,11 @@ proptest! {
         }
         let backwards = plan.clone().reversed();
         prop_assert_eq!(&sorted(pairs(&backwards)), &expected);
+        for (axis, (before, after)) in plan.loops.iter().zip(backwards.loops.iter()).enumerate() {
+            let is_dense_row = axis + 1 == plan.loops.len() && (before.dst, before.src) == (1, 1);
+            let sign = if is_dense_row { 1 } else { -1 };
+            prop_assert_eq!(*after, Loop { count: before.count, dst: sign * before.dst, src: sign * before.src });
+        }
         let inside = min_size % 3;
         let upwards = plan.clone().upwards_in_source(inside);
         prop_assert_eq!(&sorted(pairs(&upwards)), &expected);
@@ -202,6 +227,34 @@ proptest! {
         let mut spans: Vec<_> = parts.iter().map(|part| part.span(Side::Target)).collect();
         spans.sort_by_key(|span| span.start);
         prop_assert!(spans.windows(2).all(|pair| pair[0].end <= pair[1].start));
+    }
+
+    #[test]
+    fn pieces_have_the_pairs_of_their_plan(
+        (dst, src) in layout_pairs(),
+        // Elements so large that small plans have several pieces.
+        itemsize in prop::sample::select(vec![4_usize, 1 << 15, 1 << 18, 1 << 20, 1 << 24]),
+    ) {
+        let Some(plan) = CopyPlan::new(&dst, &src) else { return Ok(()) };
+        let expected = sorted(pairs(&plan));
+        let has_all = |pieces: &[CopyPlan]| sorted(pieces.iter().flat_map(pairs).collect()) == expected;
+        for side in [Side::Target, Side::Source] {
+            let spans = plan.clone().span_pieces(side, itemsize);
+            prop_assert!(has_all(&spans));
+            for piece in &spans {
+                prop_assert!(piece.span(side).len() * itemsize <= SPAN_BYTES || piece.halves(side).is_none());
+            }
+            // What is packed lies in the order of the other side.
+            let order = if side == Side::Source { Side::Target } else { Side::Source };
+            if let Some(packed) = plan.packed_pieces(side, itemsize) {
+                prop_assert!(has_all(&packed));
+                for piece in packed {
+                    let (pack, _) = piece.through_packed(order);
+                    prop_assert!(pack.size() == 1 || pack.size() * itemsize <= LARGE_PACKED_BYTES);
+                }
+            }
+        }
+        prop_assert!(has_all(&plan.pieces_through_host(itemsize)));
     }
 
     #[test]

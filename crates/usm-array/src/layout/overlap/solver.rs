@@ -169,6 +169,17 @@ mod tests {
     }
 
     #[test]
+    fn products_of_large_numbers_are_below_the_modulus() {
+        assert_eq!(multiply(7, 8, 10), 6);
+        for modulus in [(1 << 31) - 1, 1 << 63, (1 << 64) + 13, (1 << 126) - 1] {
+            let (last, one_less) = (modulus - 1, modulus - 2);
+            // Modulo `modulus` these are -1 and -2.
+            assert_eq!([multiply(last, last, modulus), multiply(last, one_less, modulus)], [1, 2]);
+            assert_eq!(multiply(one_less, one_less, modulus), 4);
+        }
+    }
+
+    #[test]
     fn a_limit_gives_up_and_none_is_exact() {
         // A knapsack of nearly equal steps without a pattern, where range and divisor exclude no value.
         let steps: Vec<(u128, u128)> = (0..14).map(|k| ((1 << 30) + k * k * k * 7919 + 14 * k, 1)).collect();

@@ -44,6 +44,9 @@ fn interleaved_views_do_not_overlap() {
 fn nothing_overlaps_with_no_elements() {
     let (one, none) = (layout(&[], &[], 0), layout(&[0, 3], &[1, 1], 0));
     assert_eq!(exactly(bytes(&one, 1, ADDRESS), bytes(&none, 1, ADDRESS)), Overlap::No);
+    // Elements without bytes, between the first and the last one of an array.
+    let some = layout(&[3], &[2], 0);
+    assert_eq!(exactly(bytes(&some, 4, ADDRESS), bytes(&one, 0, ADDRESS + 8)), Overlap::No);
     assert_eq!(none.internal_overlap(0), Overlap::No);
     assert_eq!(one.internal_overlap(0), Overlap::No);
 }

@@ -123,6 +123,11 @@ fn refusals_carry_the_numbers() {
     assert_eq!(layout.slice(&[NewAxis; MAX_NDIM]), Err(LayoutError::TooManyAxes { found: MAX_NDIM + 2 }));
     let most = [&[NewAxis; MAX_NDIM][..], &[Index(0), Index(0)]].concat();
     assert_eq!(layout.slice(&most).map(|view| view.ndim()), Ok(MAX_NDIM));
+    let one_more = [&[Index(0)][..], &[NewAxis; MAX_NDIM]].concat();
+    assert_eq!(layout.slice(&one_more), Err(LayoutError::TooManyAxes { found: MAX_NDIM + 1 }));
+    let largest = Layout::contiguous(&[1; MAX_NDIM], Order::C).expect("small");
+    let one_more = [Ellipsis, NewAxis];
+    assert_eq!(largest.slice(&one_more), Err(LayoutError::TooManyAxes { found: MAX_NDIM + 1 }));
     // At once, and with all numbers.
     let many = vec![NewAxis; 1 << 20];
     assert_eq!(layout.slice(&many), Err(LayoutError::TooManyAxes { found: (1 << 20) + 2 }));
