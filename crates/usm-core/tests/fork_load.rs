@@ -11,7 +11,7 @@ use std::time::Duration;
 use usm_core::testing::forks::{self, fork_beside};
 use usm_core::{Context, Event, Queue, QueueProperties, Runtime, RuntimeOptions, UsmKind};
 
-/// `cargo xtask verify` forks 1,000.
+/// `cargo xtask verify forks` forks more.
 fn count() -> usize {
     forks::number(100)
 }
@@ -120,7 +120,7 @@ fn beside_first_uses_of_a_runtime() {
     // SAFETY: a leaked box.
     let known = || unsafe { &*newest.load(Ordering::Acquire) };
     let busy = || {
-        thread::sleep(Duration::from_micros(500)); // so that few are leaked
+        thread::sleep(Duration::from_millis(5)); // so that few are leaked: a fork copies the tables of all pages
         newest.store(Box::into_raw(Box::new(runtime())), Ordering::Release);
         use_first(known());
     };
