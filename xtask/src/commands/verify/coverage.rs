@@ -60,12 +60,11 @@ pub(super) fn run(project: &Project, steps: &mut Steps) -> Result<()> {
     let settings = format!("--cov-config={}", settings.display());
     let report = format!("--cov-report=json:{}", folder.join("python.json").display());
     let run = |tests: Cmd<'_>| {
-        let tests =
-            tests.args(["--cov=usm", "--cov-append", &settings, &report]).env("LLVM_PROFILE_FILE", &to);
+        let tests = tests.args(["-k", COUNTED, "--cov=usm", "--cov-append", &settings, &report]);
+        let tests = tests.env("LLVM_PROFILE_FILE", &to);
         python::run(project, openly, tests.env("COVERAGE_FILE", counts.join("python")))
     };
-    steps
-        .step("pytest", || run(wheel_tests(project, &groups, &wheel, LIGHT_PEERS)?.args(["-k", COUNTED])))?;
+    steps.step("pytest", || run(wheel_tests(project, &groups, &wheel, LIGHT_PEERS)?))?;
     steps.step("pytest on the stand-in of the CUDA driver", || run(python::on_stand_in(&counting, &venv)))?;
     let merged = folder.join("merged.profdata");
     let files = project.shell.read_dir(&counts)?;
