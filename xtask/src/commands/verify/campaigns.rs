@@ -142,8 +142,9 @@ pub(super) const CAMPAIGNS: [Campaign; 25] = [
     wheel(
         Part::Interrupts,
         "Ctrl-C, ends, and what is missing",
-        "test_robust_interrupt or test_robust_shutdown or test_robust_objects or test_environment or test_limits",
-        &[],
+        "test_robust_interrupt or test_robust_shutdown or test_robust_objects or test_robust_matrix or test_environment \
+         or test_limits",
+        &[("USM_REQUIRE_MATRIX", "1")],
     ),
     wheel(Part::Imports, "orders of imports", "test_import_order", &[("USM_HYPOTHESIS", "verify")]),
     // The mark selects tests that make random examples.
