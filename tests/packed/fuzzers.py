@@ -4,6 +4,9 @@ The minutes are a mean: a processor that is free takes the program with the fewe
 `cargo xtask verify fuzz` starts this program, here or on another machine. New inputs stay in the corpus. An input that
 crashes lies in the folder `artifacts` beside the corpus, and is a failure. The file `executions.json` beside the corpus
 has the executions of all runs: after a run elsewhere, bring it back.
+
+AddressSanitizer takes most of the time of a program, so each program is also built without it. A fifth of the
+executions of a run are with it.
 """
 
 import argparse
@@ -29,13 +32,16 @@ PATIENCE_S = 300
 SLOT_S = 60
 # The most memory of a program.
 MOST_MB = 2048
+# One execution of so many is with AddressSanitizer.
+SANITIZED_OF = 5
 # Without this, up to a third of the time goes into stacks of allocations and into stacks of calls that have returned.
 SANITIZER = {"ASAN_OPTIONS": "detect_stack_use_after_return=0:malloc_context_size=2"}
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("programs", type=pathlib.Path, help="the folder of the built programs")
+    parser.add_argument("programs", type=pathlib.Path, help="the folder of the programs with AddressSanitizer")
+    parser.add_argument("plain", type=pathlib.Path, help="the folder of the programs without")
     parser.add_argument("folder", type=pathlib.Path, help="the folder with corpus, dictionaries and artifacts")
     parser.add_argument("names", nargs="+", help="the programs")
     parser.add_argument("--minutes", type=float, default=10)
@@ -48,15 +54,20 @@ class Programs:
     def __init__(self, names: list[str], file: pathlib.Path) -> None:
         today = datetime.datetime.now(datetime.UTC).date().isoformat()
         self.file = file
-        self.noted = json.loads(file.read_text()) if file.exists() else {"since": today, "executions": {}}
-        self.all_runs: dict[str, int] = dict.fromkeys(names, 0) | self.noted["executions"]
+        noted = {"since": today, "executions": {}, "with AddressSanitizer": {}}
+        if file.exists():
+            noted = json.loads(file.read_text())
+        self.since = noted["since"]
+        self.all_runs: dict[str, int] = dict.fromkeys(names, 0) | noted["executions"]
+        self.all_sanitized: dict[str, int] = dict.fromkeys(names, 0) | noted["with AddressSanitizer"]
         self.executions = dict.fromkeys(names, 0)
+        self.sanitized = dict.fromkeys(names, 0)
         self.seconds = dict.fromkeys(names, 0.0)
         self.running: collections.Counter[str] = collections.Counter()
         self.lock = threading.Lock()
 
-    def start(self, slot_s: float) -> str:
-        """The program that runs for the next seconds."""
+    def start(self, slot_s: float) -> tuple[str, bool]:
+        """The program that runs for the next seconds, and whether with AddressSanitizer."""
 
         def expected(name: str) -> tuple[int, float]:
             running = self.running[name]
@@ -68,37 +79,44 @@ class Programs:
         with self.lock:
             name = min(self.executions, key=expected)
             self.running[name] += 1
-            return name
+            return name, SANITIZED_OF * self.sanitized[name] <= self.executions[name]
 
-    def end(self, name: str, executions: int, seconds: float) -> None:
+    def end(self, name: str, is_sanitized: bool, executions: int, seconds: float) -> None:
         """Writes down what was found: a run that is broken off loses nothing."""
         with self.lock:
             self.running[name] -= 1
             self.executions[name] += executions
             self.all_runs[name] += executions
+            if is_sanitized:
+                self.sanitized[name] += executions
+                self.all_sanitized[name] += executions
             self.seconds[name] += seconds
+            noted = {"since": self.since, "executions": self.all_runs, "with AddressSanitizer": self.all_sanitized}
             new = self.file.with_suffix(".new")
-            new.write_text(json.dumps(self.noted | {"executions": self.all_runs}, indent=1) + "\n")
+            new.write_text(json.dumps(noted, indent=1) + "\n")
             new.replace(self.file)
 
     def figure(self) -> str:
         fewest, least = min(self.all_runs.items(), key=lambda item: item[1])
         return (
-            f"{len(self.all_runs)} fuzzers, {sum(self.all_runs.values()):,} executions since {self.noted['since']}, "
-            f"the fewest {least:,} of {fewest}, {sum(self.executions.values()):,} in the last run, no crash"
+            f"{len(self.all_runs)} fuzzers, {sum(self.all_runs.values()):,} executions since {self.since}, "
+            f"{sum(self.all_sanitized.values()):,} of them with AddressSanitizer, the fewest {least:,} of {fewest}, "
+            f"{sum(self.executions.values()):,} in the last run, no crash"
         )
 
 
-def run(options: argparse.Namespace, name: str, number: int, seconds: int) -> tuple[int, str]:
+def run(options: argparse.Namespace, program: pathlib.Path, number: int, seconds: int) -> tuple[int, str]:
     """Runs a fuzzer once: its executions, and what it printed if it failed."""
+    name = program.name
     corpus, artifacts = options.folder / "corpus" / name, options.folder / "artifacts" / name
     artifacts.mkdir(parents=True, exist_ok=True)
-    command = [options.programs / name, corpus, f"-artifact_prefix={artifacts}/", f"-max_len={MOST_BYTES}"]
+    command = [program, corpus, f"-artifact_prefix={artifacts}/", f"-max_len={MOST_BYTES}"]
     # The schedule by entropy takes a third of the time of a short function.
     command += ["-print_final_stats=1", "-entropic=0", f"-max_total_time={seconds}"]
-    # libFuzzer would start a thread that looks at the memory, and a search for leaks at that moment finds what belongs
-    # to the thread. So the peak is looked at when the program has ended.
-    command += ["-rss_limit_mb=0", f"-malloc_limit_mb={MOST_MB}"]
+    # libFuzzer's limit of memory is a thread, and a search for leaks at that moment finds what belongs to the thread.
+    # So a program with AddressSanitizer limits each allocation, and its peak is looked at when it has ended.
+    is_sanitized = program.parent == options.programs
+    command += ["-rss_limit_mb=0", f"-malloc_limit_mb={MOST_MB}"] if is_sanitized else [f"-rss_limit_mb={MOST_MB}"]
     command += [f"-seed={time.time_ns() % 2**31 + number}"]
     dictionary = options.folder / "dictionaries" / f"{name}.txt"
     command += [f"-dict={dictionary}"] if dictionary.is_file() else []
@@ -134,13 +152,15 @@ def main() -> int:
             if number >= len(options.names) and start > end - 1:
                 return
             slot_s = round(max(1, min(SLOT_S, each_s, end - start)))
-            name = programs.start(slot_s)
-            found, trouble = run(options, name, number, slot_s)
-            programs.end(name, found, time.monotonic() - start)
+            name, is_sanitized = programs.start(slot_s)
+            folder = options.programs if is_sanitized else options.plain
+            found, trouble = run(options, folder / name, number, slot_s)
+            programs.end(name, is_sanitized, found, time.monotonic() - start)
             if trouble:
                 failed.set()
             # One call: those of several threads mix.
-            print(f"{number + 1} {name}: {trouble or f'{found:,} executions'}\n", end="", flush=True)
+            build = "with AddressSanitizer" if is_sanitized else "plain"
+            print(f"{number + 1} {name}, {build}: {trouble or f'{found:,} executions'}\n", end="", flush=True)
 
     def work_or_end_all() -> None:
         try:

@@ -36,7 +36,8 @@ def command(campaign: dict, minutes: float) -> list:
         return [*campaign["under"], PROGRAMS / names[0]]
     if campaign["tests"] == "fuzzers":
         runner = FOLDER / "tests" / "packed" / "fuzzers.py"
-        return [sys.executable, runner, PROGRAMS, FOLDER / "fuzz", *names, "--minutes", str(minutes)]
+        programs = [PROGRAMS, PROGRAMS / "plain"]
+        return [sys.executable, runner, *programs, FOLDER / "fuzz", *names, "--minutes", str(minutes)]
     options = ["-q", "-p", "no:cacheprovider", "-o", "faulthandler_timeout=0", "-k", names[0]]
     # The comparison is no part of the package.
     options += ["--ignore-glob", str(TESTS / "test_bench_*.py")]

@@ -45,10 +45,13 @@ pub(super) fn pack(project: &Project, parts: &[Part]) -> Result<()> {
             }
             Tests::Fuzzers => {
                 let fuzzers = Fuzzers::build(project)?;
-                for name in &fuzzers.names {
-                    // With its lines, a program is ten times as long.
-                    let strip = project.command("strip").arg("--strip-debug").arg("-o");
-                    quietly(strip.args([programs.join(name), fuzzers.programs.join(name)]))?;
+                let plain = project.shell.create_dir(programs.join("plain"))?;
+                for (to, from) in [(&programs, &fuzzers.programs), (&plain, &fuzzers.plain)] {
+                    for name in &fuzzers.names {
+                        // With its lines, a program is ten times as long.
+                        let strip = project.command("strip").arg("--strip-debug").arg("-o");
+                        quietly(strip.args([to.join(name), from.join(name)]))?;
+                    }
                 }
                 ("fuzzers", fuzzers.names)
             }
