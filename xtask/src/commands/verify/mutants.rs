@@ -57,11 +57,11 @@ pub(super) fn run(project: &Project, minutes: Option<u32>, steps: &mut Steps) ->
         [("first tests", SUSPECTS, &FIRST[..]), ("other tests, of what is left", MISSED, &[])]
     {
         steps.step(name, || {
-            if !ledger.start(&all, missed)? {
+            let left_s = end.saturating_duration_since(Instant::now()).as_secs();
+            if left_s == 0 || !ledger.start(&all, missed)? {
                 return Ok(());
             }
             // At the end of the time the program writes down what it has, as after Ctrl-C.
-            let left_s = end.saturating_duration_since(Instant::now()).as_secs().max(1);
             let command = project.command("timeout").args(["--signal=INT", &left_s.to_string()]).arg(&tool);
             let command = command.arg("mutants").args(files()).args(options);
             let command = command.args(["--iterate", "--shuffle", "--no-times", "--cap-lints=true"]);
