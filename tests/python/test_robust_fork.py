@@ -202,7 +202,9 @@ ENDS = ("_exit", "exit", "return", "raise")
 BESIDE = (
     FORK
     + """
-stop = threading.Event()
+import random
+
+stop, pause = threading.Event(), threading.Event()
 # The thread of the forks gets its turns sooner, and collections of the children are short.
 sys.setswitchinterval(0.0005)
 gc.freeze()
@@ -215,8 +217,11 @@ class Producer:
 
 
 def busy(work):
-    # Small pieces, so that the thread of the forks gets its turns.
+    # Small pieces, so that the thread of the forks gets its turns. Nothing here waits for a lock that a child needs.
     while not stop.is_set():
+        if pause.is_set():
+            time.sleep(0.0002)
+            continue
         try:
             work()
         except BufferError:
@@ -255,6 +260,9 @@ def fork_beside(works, forks, ends=("_exit", "exit"), works_of_child=works_of_ch
     try:
         for number in range(forks):
             end = ends[number % len(ends)]
+            # At a random point of the pieces. While a child runs, the threads leave the processors to it.
+            pause.clear()
+            time.sleep(random.uniform(0, 0.005))
             started = time.monotonic()
             pid = os.fork()
             if pid == 0:
@@ -274,6 +282,7 @@ def fork_beside(works, forks, ends=("_exit", "exit"), works_of_child=works_of_ch
                     return None
                 os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
                 raise RuntimeError("as planned")
+            pause.set()
             what = f"child {number} of {forks}, which ends with {end},"
             status = end_of(pid, what)
             assert os.waitstatus_to_exitcode(status) == (end == "raise"), f"{what} has status {status}"
