@@ -74,7 +74,8 @@ impl Campaign {
 const STRICT: Variable = ("USM_STRICT_DEVICE", "1");
 const DROPS: Variable = ("USM_TEST_DROPS", "3400000");
 const SCHEDULES: Variable = ("USM_TEST_SCHEDULES", "25000");
-const FORKS: Variable = ("USM_TEST_FORKS", "9100");
+// In each of 22 tests.
+const FORKS: Variable = ("USM_TEST_FORKS", "4550");
 const LAYOUTS: &[Variable] = &[("USM_TEST_LAYOUTS", "10000000"), ("USM_TEST_BOUND", "4")];
 
 /// Tests of each family of kernels, with few random cases: each kernel takes long under a checker.
