@@ -219,6 +219,17 @@ def test_the_default_pool_hands_memory_out_again(allocate, usm_type, queue):
     assert um.trim_default_pool() > 0 and um.default_pool_stats()["idle_bytes"] == 0
 
 
+def test_memory_of_a_gpu_is_there_for_other_libraries_after_a_trim(driver, cuda_queue):
+    def given_back() -> int:
+        um.MemoryUSMDevice(1 << 30, queue=cuda_queue)
+        before = driver.free_bytes()
+        um.trim_default_pool()
+        return driver.free_bytes() - before
+
+    # Other processes take and free memory of the GPU, too.
+    assert any(given_back() >= 1 << 29 for _ in range(10))
+
+
 def test_the_default_pool_can_be_switched_off(allocate, usm_type, at_start):
     before = um.default_pool_stats()
     assert um.use_default_pool(False) is True

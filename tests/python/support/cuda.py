@@ -72,6 +72,12 @@ class Driver:
         self.call("cuPointerGetAttributes", 1, *pointers, ctypes.c_uint64(address))
         return kind.value != 0
 
+    def free_bytes(self) -> int:
+        """Free memory of the device."""
+        free, total = ctypes.c_size_t(), ctypes.c_size_t()
+        self.call("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total))
+        return free.value
+
     def copy(self, target: int, source: int, len_bytes: int, stream: int) -> None:
         """Submits a copy between two addresses to a stream."""
         addresses = ctypes.c_uint64(target), ctypes.c_uint64(source)

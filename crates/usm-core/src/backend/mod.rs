@@ -306,14 +306,14 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
         align_bytes: usize,
     ) -> Option<NonNull<u8>>;
 
-    /// Gives memory back to the system that the backend keeps after it was freed, and that a request of `kind` on the queue may need.
-    /// Returns whether it gave any back, so that a refused request is worth another attempt. Only
-    /// `Queue::allocate_checked`, below all methods that allocate, calls this, after a refusal: [`allocate`](Self::allocate) asks its
-    /// runtime once.
+    /// Gives memory back to the system that the backend keeps after it was freed: what a request of a kind on a queue may need, or all
+    /// of it. Returns whether it gave any back, so that a refused request is worth another attempt. [`allocate`](Self::allocate) asks
+    /// its runtime once: `Queue::allocate_checked`, below all methods that allocate, calls this after a refusal, and
+    /// [`Runtime::trim`](crate::Runtime::trim) at any time.
     ///
     /// # Safety
-    /// 1. `queue` is live.
-    unsafe fn trim(&self, _queue: RawQueue, _kind: UsmKind) -> bool {
+    /// 1. The queue is live.
+    unsafe fn trim(&self, _wanted: Option<(RawQueue, UsmKind)>) -> bool {
         false
     }
 

@@ -135,13 +135,24 @@ impl Runtime {
 
     /// Whether a backend belongs to the global runtime. Does not make that runtime.
     pub(crate) fn is_global(backend: &Arc<dyn Backend>) -> bool {
-        let is_it = |device: &Device| Arc::ptr_eq(device.backend(), backend);
-        GLOBAL.get().is_some_and(|runtime| {
-            let sycl = runtime.sycl.get().and_then(|side| side.backend.as_ref());
-            let cuda = runtime.cuda.get().and_then(|side| side.backend.as_ref());
-            runtime.host.iter().any(is_it)
-                || sycl.into_iter().chain(cuda).any(|known| Arc::ptr_eq(known, backend))
-        })
+        GLOBAL.get().is_some_and(|runtime| runtime.loaded().any(|known| Arc::ptr_eq(known, backend)))
+    }
+
+    /// The backends that have been loaded.
+    fn loaded(&self) -> impl Iterator<Item = &Arc<dyn Backend>> {
+        let sycl = self.sycl.get().and_then(|side| side.backend.as_ref());
+        let cuda = self.cuda.get().and_then(|side| side.backend.as_ref());
+        [Some(self.host_device().backend()), sycl, cuda].into_iter().flatten()
+    }
+
+    /// Gives memory back to the system that backends keep after it was freed. Other libraries and processes can have it then, and the
+    /// next allocations take longer. The CUDA backend keeps all device memory, and pinned host memory up to a sixteenth of the
+    /// machine's; the host backend keeps pages of device memory. A refused allocation does the same for memory of its kind.
+    pub fn trim(&self) {
+        for backend in self.loaded() {
+            // SAFETY: no queue is given.
+            let _ = unsafe { backend.trim(None) };
+        }
     }
 
     /// The status of each backend. The first call may search for the SYCL runtime, and load it and the CUDA driver.

@@ -470,6 +470,26 @@ fn freed_memory_is_given_back_when_the_driver_has_no_more() {
 }
 
 #[test]
+fn a_runtime_gives_kept_memory_of_all_used_devices_back() {
+    let gpus = gpus(3);
+    let blocks = [0, 2].map(|number| {
+        [UsmKind::Host, UsmKind::Device, UsmKind::Shared]
+            .map(|kind| gpus.queue(number).allocate(kind, 4 << 20).unwrap())
+    });
+    let counts = || {
+        ["cuMemFreeHost", "cuMemPoolTrimTo", "cuDevicePrimaryCtxRetain"]
+            .map(|call| gpus.driver.calls(call).unwrap())
+    };
+    let before = counts();
+    // What is in use stays.
+    gpus.runtime.trim();
+    assert_eq!(counts(), [before[0], before[1] + 2, before[2]]);
+    drop(blocks);
+    gpus.runtime.trim();
+    assert_eq!(counts(), [before[0] + 2, before[1] + 4, before[2]], "a device without a context gets none");
+}
+
+#[test]
 fn a_queue_is_found_by_its_stream_once_that_is_known() {
     let gpus = gpus(2);
     let [first, second] = &gpus.devices[..] else { panic!("two devices") };

@@ -103,6 +103,11 @@ impl CudaDevice {
         format!("{NAME}:gpu:{}", self.number + numbers(ordinal) - numbers(self.ordinal))
     }
 
+    /// Whether the device has a context.
+    pub(super) fn is_used(&self) -> bool {
+        self.primary.get().is_some()
+    }
+
     /// Enters the driver with the context of the device as the current one of the thread.
     pub(super) fn enter(&self) -> Result<Current<'_>> {
         let driver = self.platform.entry.enter()?;

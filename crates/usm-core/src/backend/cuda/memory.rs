@@ -55,15 +55,14 @@ fn allocate_on_device(current: &Current<'_>, len_bytes: usize) -> Option<Address
     Some(address)
 }
 
-/// Gives the memory of freed blocks back to the system: pinned blocks, or those of the device's pool, whose sizes may not suit a
-/// request. False when there are none.
-pub(super) fn trim(device: &CudaDevice, kind: UsmKind) -> bool {
+/// Gives the memory of freed blocks of a kind, or of all, back to the system: pinned blocks, and those of the device's pool, whose sizes
+/// may not suit a request. False when there are none.
+pub(super) fn trim(device: &CudaDevice, kind: Option<UsmKind>) -> bool {
     let Ok(current) = device.enter() else { return false };
-    match kind {
-        UsmKind::Host => device.platform.pinned.release(&current, 0),
-        UsmKind::Device => trim_pool(&current),
-        UsmKind::Shared => false,
-    }
+    let is_wanted = |of| kind.is_none_or(|kind| kind == of);
+    let unpinned = is_wanted(UsmKind::Host) && device.platform.pinned.release(&current, 0);
+    let trimmed = is_wanted(UsmKind::Device) && trim_pool(&current);
+    unpinned || trimmed
 }
 
 fn trim_pool(current: &Current<'_>) -> bool {

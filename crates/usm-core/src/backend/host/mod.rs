@@ -364,7 +364,7 @@ unsafe impl Backend for HostBackend {
         self.memory().allocate(kind, len_bytes, align_bytes, queue.context.id, &queue.device)
     }
 
-    unsafe fn trim(&self, _queue: RawQueue, _kind: UsmKind) -> bool {
+    unsafe fn trim(&self, _wanted: Option<(RawQueue, UsmKind)>) -> bool {
         self.memory().trim()
     }
 
