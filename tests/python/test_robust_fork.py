@@ -557,7 +557,8 @@ def first():
     a = ut.ones((10,), usm_type="shared", device="host:cpu:0")
     a[1:3] = 7
     assert ut.asarray(a, usm_type="device").tolist() == [1.0, 7.0, 7.0] + [1.0] * 7
-    a.dtype, a.flags, str(a), a.__sycl_usm_array_interface__, um.snapshot(), usm.SyclQueue("host").sycl_device.name
+    a.dtype, a.flags, str(a), a.round(), a.__sycl_usm_array_interface__, um.snapshot()
+    usm.SyclQueue("host").sycl_device.name
 
 def wait(pid, what):
     for look in range(10_000):
@@ -569,7 +570,9 @@ def wait(pid, what):
     os.kill(pid, 9)
     os.waitpid(pid, 0)
     raise SystemExit(what + " hung")
+"""
 
+FIRST_USES = """
 slowest = 0.0
 for round in range(FORKS):
     started = time.monotonic()
@@ -609,6 +612,38 @@ def run_without_prelude(code):
     return done.stdout
 
 
+SLOW_IMPORTS = """
+class Slow:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        time.sleep(0.02)
+
+sys.meta_path.insert(0, Slow)
+"""
+
+
+def test_a_fork_waits_for_the_imports_of_a_first_use():
+    """In a child, the lock of a module that another thread was importing stays locked for ever."""
+    run_without_prelude(
+        FIRST
+        + SLOW_IMPORTS
+        + """
+thread, children = threading.Thread(target=first), []
+thread.start()
+while thread.is_alive():
+    pid = os.fork()
+    if pid == 0:
+        faulthandler.dump_traceback_later(40, exit=True)
+        first()
+        os._exit(0)
+    children.append(pid)
+    time.sleep(0.001)
+for pid in children:
+    wait(pid, f"one of {len(children)} children")
+"""
+    )
+
+
 @pytest.mark.lengthy
 def test_children_forked_beside_first_uses():
-    fork_in_processes(run_without_prelude, FIRST, "first uses")
+    fork_in_processes(run_without_prelude, FIRST + FIRST_USES, "first uses")

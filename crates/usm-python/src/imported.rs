@@ -1,4 +1,5 @@
 //! Modules: those that the program has imported, and those that we import at their first use.
+#![expect(clippy::disallowed_methods, reason = "others call this module in place of them")]
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyModule, PyString};

@@ -19,6 +19,7 @@ use usm_array::{Cost, Work};
 use crate::called;
 use crate::errors::{self, OrRaise, UsmError};
 use crate::held::with_interpreter;
+use crate::imported;
 
 /// How often Python's signal handlers get a chance.
 const SIGNALS: Duration = Duration::from_millis(50);
@@ -207,7 +208,7 @@ fn elsewhere(job: Job) -> Result<Receiver<()>, Job> {
 /// after it, and must not do so under an operation or a wait. Ctrl-C ends this, too.
 pub(crate) fn finish_at_exit(py: Python<'_>) -> PyResult<()> {
     let finish = wrap_pyfunction!(finish, py)?;
-    py.import("atexit")?.call_method1("register", (finish,)).map(drop)
+    imported::import(py, intern!(py, "atexit"))?.call_method1("register", (finish,)).map(drop)
 }
 
 #[pyfunction]

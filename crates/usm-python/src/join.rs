@@ -11,6 +11,8 @@ use usm_array::usm_core::fork::ForkOnce;
 use usm_array::usm_core::{Runtime, RuntimeOptions};
 use usm_array::usm_memory::BorrowFunctions;
 
+use crate::imported;
+
 const NAME: &CStr = c"usm._usm._c_api";
 /// Version of [`CApi`] itself. The tables have versions of their own.
 const VERSION: u32 = 1;
@@ -57,7 +59,7 @@ pub(crate) fn capsule<'py>(py: Python<'py>, runtime: &Runtime) -> PyResult<Bound
 
 /// The runtime of this copy, on the host backend and the table of borrows of the package.
 pub(crate) fn join(py: Python<'_>, options: RuntimeOptions) -> PyResult<&'static Runtime> {
-    let made = py.import("usm._usm")?.call_method0("_c_api")?;
+    let made = imported::import(py, intern!(py, "usm._usm"))?.call_method0("_c_api")?;
     let capsule = made.cast::<PyCapsule>()?;
     let api = capsule.pointer_checked(Some(NAME))?;
     // SAFETY: CA1: a capsule of that name points to a `CApi`, which starts with its version.

@@ -13,6 +13,7 @@ use super::handover::hand_over;
 use super::package::{error_of_package, to_py_err};
 use crate::errors::{reworded, type_name};
 use crate::held::Kept;
+use crate::imported;
 use crate::interface::import::{INTERFACE, array_if_usm};
 use crate::join::is_package;
 use crate::objects::UsmNdarray;
@@ -93,7 +94,7 @@ impl PyUsmArray {
         keywords.set_item(intern!(py, "dtype"), like.getattr(intern!(py, "dtype"))?)?;
         keywords.set_item(intern!(py, "usm_type"), kind.as_str())?;
         keywords.set_item(intern!(py, "sycl_queue"), like.getattr(intern!(py, "sycl_queue"))?)?;
-        let empty = py.import(intern!(py, "usm.tensor"))?.getattr(intern!(py, "empty"))?;
+        let empty = imported::import(py, intern!(py, "usm.tensor"))?.getattr(intern!(py, "empty"))?;
         empty.call((PyTuple::new(py, shape)?,), Some(&keywords))?.extract()
     }
 
@@ -128,7 +129,8 @@ impl<'py> FromPyObject<'_, 'py> for PyUsmArray {
         let ours = match is_package() {
             true => object.is_instance_of::<UsmNdarray>(),
             false => {
-                let class = py.import(intern!(py, "usm._usm"))?.getattr(intern!(py, "usm_ndarray"))?;
+                let class =
+                    imported::import(py, intern!(py, "usm._usm"))?.getattr(intern!(py, "usm_ndarray"))?;
                 object.get_type().is(&class)
             }
         };

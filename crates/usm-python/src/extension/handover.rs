@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use usm_array::UsmArray;
 
+use crate::imported;
 use crate::interface::export;
 use crate::join::is_package;
 use crate::objects::UsmNdarray;
@@ -28,6 +29,6 @@ pub(super) fn hand_over(py: Python<'_>, array: UsmArray) -> PyResult<Bound<'_, P
     if is_package() {
         return Ok(Bound::new(py, UsmNdarray::from_array(array))?.into_any());
     }
-    let asarray = py.import(intern!(py, "usm.tensor"))?.getattr(intern!(py, "asarray"))?;
+    let asarray = imported::import(py, intern!(py, "usm.tensor"))?.getattr(intern!(py, "asarray"))?;
     asarray.call1((Bound::new(py, Handover { array })?,))
 }

@@ -5,6 +5,7 @@ use pyo3::types::{PyCapsule, PyType};
 use usm_array::usm_core::Runtime;
 
 use crate::errors::{ToPyErr, text_of};
+use crate::imported;
 use crate::join::{self, is_package};
 
 /// A capsule by which extensions in Rust that link this library work on the memory of this package.
@@ -56,7 +57,7 @@ pub(crate) fn error_of_package(py: Python<'_>, error: PyErr) -> PyErr {
     let theirs = || -> PyResult<_> {
         let module = class.module()?;
         let is_ours = module == "usm" || module.to_str()?.starts_with("usm.");
-        let theirs = is_ours.then(|| py.import(&module)?.getattr(class.name()?)).transpose()?;
+        let theirs = is_ours.then(|| imported::import(py, &module)?.getattr(class.name()?)).transpose()?;
         Ok(theirs.map(|theirs| theirs.cast_into::<PyType>()).transpose()?)
     };
     match theirs() {

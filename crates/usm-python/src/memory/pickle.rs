@@ -54,7 +54,7 @@ pub(super) fn reduce<'py>(
     };
     let data = content(data, protocol)?;
     let state = (buffer.kind().as_str(), device, !buffer.is_writable(), data, buffer.len_bytes());
-    Ok((py.import("usm._usm")?.getattr(function)?, state))
+    Ok((imported::import(py, intern!(py, "usm._usm"))?.getattr(function)?, state))
 }
 
 /// _memory_from_pickle(usm_type, device, readonly, data, nbytes=None)

@@ -12,6 +12,7 @@ use usm_array::usm_core::{Kernel, KernelBundle, Nvrtc, Queue, Result};
 pub(crate) use self::arguments::argument;
 pub(crate) use self::local::{LocalAccessor, WorkGroupMemory};
 use crate::errors::{OrRaise, SyclProgramCompilationError, in_place_of, wrong_type};
+use crate::imported;
 use crate::interrupt;
 use crate::sycl::queue_of;
 
@@ -153,7 +154,8 @@ pub(crate) fn create_program_from_source(
             KernelBundle::from_opencl_source(queue.context(), queue.device(), &src, &copts)
         });
     }
-    let folders: Vec<PathBuf> = py.import("usm._locate")?.call_method0("nvrtc_folders")?.extract()?;
+    let folders: Vec<PathBuf> =
+        imported::import(py, intern!(py, "usm._locate"))?.call_method0("nvrtc_folders")?.extract()?;
     build(py, queue, move |queue| {
         let nvrtc = Nvrtc::find(queue.device(), &folders)?;
         KernelBundle::from_cuda_source(queue.context(), queue.device(), &src, &copts, nvrtc)

@@ -7,10 +7,11 @@ use pyo3::prelude::*;
 use usm_array::usm_core::{Device, Platform};
 
 use crate::errors::OrRaise;
+use crate::imported;
 
 /// Through Python's `print`, so that a redirected `sys.stdout` gets it.
 pub(crate) fn print(py: Python<'_>, text: &str) -> PyResult<()> {
-    py.import("builtins")?.getattr("print")?.call1((text,)).map(drop)
+    imported::import(py, intern!(py, "builtins"))?.getattr("print")?.call1((text,)).map(drop)
 }
 
 pub(crate) fn device(device: &Device) -> String {

@@ -10,6 +10,7 @@ use usm_array::usm_core::{
 use super::resolve::{device_argument, target};
 use super::{Target, dpctl, partition, runtime};
 use crate::errors::{OrRaise, SyclDeviceCreationError, ToPyErr, first_line, in_place_of};
+use crate::imported;
 use crate::number::sequence;
 use crate::sycl::QueueOrContext;
 
@@ -17,7 +18,7 @@ use crate::sycl::QueueOrContext;
 pub(crate) type Reduced<'py> = (Bound<'py, PyAny>, Bound<'py, PyTuple>);
 
 fn function<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-    py.import("usm._usm")?.getattr(name)
+    imported::import(py, intern!(py, "usm._usm"))?.getattr(name)
 }
 
 /// A device by its filter string, its PCI address and its way from the root device.

@@ -12,6 +12,7 @@ use usm_array::usm_memory::interpreter::{around_waits_in_drops, wait_for_others_
 use super::dpctl::{default_queue, join_queues_of, known_default_queue};
 use crate::errors::OrRaise;
 use crate::held::with_interpreter;
+use crate::imported;
 use crate::interrupt;
 use crate::join::{is_package, join};
 
@@ -27,7 +28,7 @@ pub(crate) fn get(py: Python<'_>) -> PyResult<&'static Runtime> {
                 interrupt::run_apart,
             );
             interrupt::finish_at_exit(py)?;
-            let locate = py.import("usm._locate")?;
+            let locate = imported::import(py, intern!(py, "usm._locate"))?;
             let roots: Vec<(String, String)> = locate.call_method0("roots")?.extract()?;
             let announced: Option<String> = locate.getattr("announced")?.extract()?;
             let options = roots

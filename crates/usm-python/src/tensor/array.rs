@@ -21,6 +21,7 @@ use super::operators::{self, Operator};
 use super::{dlpack, dtype, indexing, iteration, numbers, peer, pickle, print, transfer};
 use crate::buffer_export;
 use crate::errors::{DEVICE_HINT, NUMPY_HINT, OrRaise, no_cuda};
+use crate::imported;
 use crate::interface::{cuda, export};
 use crate::memory;
 use crate::number::word;
@@ -206,7 +207,7 @@ impl UsmNdarray {
         if let Some(version) = api_version {
             word("api_version", version, &API_VERSIONS.map(|version| (version, ())))?;
         }
-        py.import("usm.tensor")
+        imported::import(py, intern!(py, "usm.tensor"))
     }
 
     /// The dictionary by which other SYCL libraries use the array without a copy.

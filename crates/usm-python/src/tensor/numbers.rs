@@ -7,6 +7,7 @@ use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyList, PyString, PyTuple, 
 use usm_array::{Scalar, SliceItem, UsmArray, Work, unravel};
 
 use crate::errors::OrRaise;
+use crate::imported;
 use crate::interrupt;
 use crate::number::index_sequence;
 use crate::objects::UsmNdarray;
@@ -101,7 +102,9 @@ pub(super) fn format<'py>(
         return array.str().map(Bound::into_any);
     }
     match array.get().array().ndim() {
-        0 => py.import("builtins")?.getattr("format")?.call1((item(py, array.get().array())?, spec)),
+        0 => imported::import(py, intern!(py, "builtins"))?
+            .getattr("format")?
+            .call1((item(py, array.get().array())?, spec)),
         ndim => Err(type_error!(
             "format: found {:?} for an array of {ndim} axes, allowed is an empty one; numbers and arrays without axes take others",
             spec.to_string_lossy()

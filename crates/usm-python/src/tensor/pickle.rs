@@ -8,6 +8,7 @@ use usm_array::{Dtype, Layout, Order, UsmArray, Work};
 use super::construct::in_new_memory;
 use crate::buffer_import::HostBytes;
 use crate::errors::{OrRaise, OrValueError};
+use crate::imported;
 use crate::interrupt;
 use crate::memory::{kind_argument, pickle};
 use crate::number::index_sequence;
@@ -52,7 +53,7 @@ pub(super) fn reduce<'py>(
         data,
     );
     let function = if is_beside { "_array_over_buffer" } else { "_array_from_pickle" };
-    Ok((py.import("usm._usm")?.getattr(function)?, state.into_pyobject(py)?))
+    Ok((imported::import(py, intern!(py, "usm._usm"))?.getattr(function)?, state.into_pyobject(py)?))
 }
 
 /// _array_from_pickle(usm_type, device, readonly, dtype, shape, axes, data)

@@ -74,7 +74,7 @@ impl Campaign {
 const STRICT: Variable = ("USM_STRICT_DEVICE", "1");
 const DROPS: Variable = ("USM_TEST_DROPS", "3400000");
 const SCHEDULES: Variable = ("USM_TEST_SCHEDULES", "25000");
-// In each of 22 tests.
+// In each test.
 const FORKS: Variable = ("USM_TEST_FORKS", "4550");
 const LAYOUTS: &[Variable] = &[("USM_TEST_LAYOUTS", "10000000"), ("USM_TEST_BOUND", "4")];
 

@@ -6,6 +6,7 @@ Each calls a function of :mod:`usm.tensor`. The class gets them when :mod:`usm.t
 from __future__ import annotations
 
 from .. import _usm
+from .._locate import importing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +19,8 @@ __all__ = ["METHODS"]
 
 
 def _computed(name: str) -> Callable[..., usm_ndarray]:
-    from ..compute._functions import function
+    with importing:
+        from ..compute._functions import function
 
     return function("", name)
 

@@ -32,7 +32,7 @@ fn is_pytorch(py: Python<'_>) -> bool {
     static GLOBALS: ForkOnce<Py<PyAny>> = ForkOnce::new();
     // Called from compiled code, the built-in function gives the globals of the Python code that runs. It fails in a thread without any.
     let globals = || -> PyResult<Bound<'_, PyAny>> {
-        let find = || py.import("builtins")?.getattr("globals").map(Bound::unbind);
+        let find = || imported::import(py, intern!(py, "builtins"))?.getattr("globals").map(Bound::unbind);
         GLOBALS.get_or_try_init(find)?.bind(py).call0()
     };
     let Ok(globals) = globals() else { return false };

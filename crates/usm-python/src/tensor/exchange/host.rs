@@ -8,6 +8,7 @@ use usm_array::{CopyOrder, Dtype, Layout, Order, UsmArray, Work};
 
 use crate::buffer_import::{HostBuffer, HostSpan};
 use crate::errors::{OrRaise, type_name};
+use crate::imported;
 use crate::interrupt;
 use crate::tensor::arguments::narrow_dtype_of;
 use crate::tensor::construct::in_new_memory;
@@ -63,7 +64,9 @@ impl HostElements {
             return Ok(Self { dtype, span: HostSpan::of(buffer, &layout, dtype.itemsize_bytes()), layout });
         }
         // Items that are no whole number of items apart, or behind pointers: Python puts them side by side.
-        let view = object.py().import("builtins")?.getattr("memoryview")?.call1((object,))?;
+        let view = imported::import(object.py(), intern!(object.py(), "builtins"))?
+            .getattr("memoryview")?
+            .call1((object,))?;
         let layout = Layout::contiguous(&shape, Order::C).or_raise()?;
         let buffer = HostBuffer::get(name, &view.call_method0("tobytes")?)?;
         Ok(Self { dtype, span: HostSpan::of(buffer, &layout, dtype.itemsize_bytes()), layout })
