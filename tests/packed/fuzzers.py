@@ -5,8 +5,8 @@ The minutes are a mean: a processor that is free takes the program with the fewe
 crashes lies in the folder `artifacts` beside the corpus, and is a failure. The file `executions.json` beside the corpus
 has the executions of all runs: after a run elsewhere, bring it back.
 
-AddressSanitizer takes most of the time of a program, so each program is also built without it. A program begins a run
-with it, and a fifth of the executions of all runs are with it.
+AddressSanitizer takes most of the time of a program, so each program is also built without it. A fifth of the
+executions of a run are with it.
 """
 
 import argparse
@@ -61,6 +61,7 @@ class Programs:
         self.all_runs: dict[str, int] = dict.fromkeys(names, 0) | noted["executions"]
         self.all_sanitized: dict[str, int] = dict.fromkeys(names, 0) | noted["with AddressSanitizer"]
         self.executions = dict.fromkeys(names, 0)
+        self.sanitized = dict.fromkeys(names, 0)
         self.seconds = dict.fromkeys(names, 0.0)
         self.running: collections.Counter[str] = collections.Counter()
         self.lock = threading.Lock()
@@ -78,8 +79,7 @@ class Programs:
         with self.lock:
             name = min(self.executions, key=expected)
             self.running[name] += 1
-            is_sanitized = not self.executions[name] or SANITIZED_OF * self.all_sanitized[name] <= self.all_runs[name]
-            return name, is_sanitized
+            return name, SANITIZED_OF * self.sanitized[name] <= self.executions[name]
 
     def end(self, name: str, is_sanitized: bool, executions: int, seconds: float) -> None:
         """Writes down what was found: a run that is broken off loses nothing."""
@@ -88,6 +88,7 @@ class Programs:
             self.executions[name] += executions
             self.all_runs[name] += executions
             if is_sanitized:
+                self.sanitized[name] += executions
                 self.all_sanitized[name] += executions
             self.seconds[name] += seconds
             noted = {"since": self.since, "executions": self.all_runs, "with AddressSanitizer": self.all_sanitized}

@@ -219,6 +219,12 @@ def test_the_default_pool_hands_memory_out_again(allocate, usm_type, queue):
     assert um.trim_default_pool() > 0 and um.default_pool_stats()["idle_bytes"] == 0
 
 
+def test_a_trim_may_be_the_first_call():
+    devices = "print([device.filter_string for device in usm.get_devices()])"
+    trimmed = process.check(f"import usm; assert usm.memory.trim_default_pool() == 0; {devices}")
+    assert trimmed == process.check(f"import usm; {devices}")
+
+
 def test_memory_of_a_gpu_is_there_for_other_libraries_after_a_trim(driver, cuda_queue):
     def given_back() -> int:
         um.MemoryUSMDevice(1 << 30, queue=cuda_queue)

@@ -217,7 +217,7 @@ class Producer:
 
 
 def busy(work):
-    # Small pieces, so that the thread of the forks gets its turns. Nothing here waits for a lock that a child needs.
+    # Small pieces, so that the thread of the forks gets its turns.
     while not stop.is_set():
         if pause.is_set():
             time.sleep(0.0002)
@@ -262,7 +262,7 @@ def fork_beside(works, forks, ends=("_exit", "exit"), works_of_child=works_of_ch
             end = ends[number % len(ends)]
             # At a random point of the pieces. While a child runs, the threads leave the processors to it.
             pause.clear()
-            time.sleep(random.uniform(0, 0.005))
+            time.sleep(random.uniform(0.001, 0.006))
             started = time.monotonic()
             pid = os.fork()
             if pid == 0:
@@ -640,6 +640,76 @@ while thread.is_alive():
     time.sleep(0.001)
 for pid in children:
     wait(pid, f"one of {len(children)} children")
+"""
+    )
+
+
+FORK_IN_IMPORT = """
+from usm._locate import importing
+
+holds = threading.Event()
+
+def hold(work):
+    with importing:
+        holds.set()
+        work()
+
+def fork_in(work):
+    # A child forked while another thread imports may import, too.
+    thread = threading.Thread(target=hold, args=(work,))
+    thread.start()
+    holds.wait()
+    pid = os.fork()
+    if pid == 0:
+        faulthandler.dump_traceback_later(40, exit=True)
+        first()
+        os._exit(0)
+    wait(pid, "the child")
+    thread.join()
+    with importing:
+        pass
+"""
+
+
+def test_a_fork_waits_for_no_import_for_ever():
+    """The import waits for a lock that the fork has taken."""
+    run_without_prelude(
+        FIRST
+        + FORK_IN_IMPORT
+        + """
+from usm import _locate
+_locate._FORK_WAITS_S = 1
+lock = threading.RLock()
+# Registered later, it comes before those of the package.
+os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
+
+def work():
+    time.sleep(0.2)
+    with lock:
+        pass
+
+fork_in(work)
+"""
+    )
+
+
+def test_a_signal_handler_that_raises_in_the_wait_of_a_fork():
+    """Python ignores the exception, and forks."""
+    run_without_prelude(
+        FIRST
+        + FORK_IN_IMPORT
+        + """
+import signal
+
+def handler(*_):
+    raise KeyboardInterrupt
+
+ignored = []
+sys.unraisablehook = lambda found: ignored.append(found.exc_type)
+signal.signal(signal.SIGALRM, handler)
+signal.setitimer(signal.ITIMER_REAL, 0.2)
+fork_in(lambda: time.sleep(1))
+assert ignored == [KeyboardInterrupt], ignored
 """
     )
 

@@ -28,7 +28,8 @@ pub(crate) fn import<'py>(py: Python<'py>, name: &Bound<'py, PyString>) -> PyRes
         return py.import(name);
     }
     static IMPORTING: ForkOnce<Py<PyAny>> = ForkOnce::new();
-    let find = || py.import("usm._locate")?.getattr("importing").map(Bound::unbind);
+    // In an extension this may import the package, which no fork waits for.
+    let find = || called::python(py, || py.import("usm._locate"))?.getattr("importing").map(Bound::unbind);
     let importing = IMPORTING.get_or_try_init(find)?.bind(py);
     called::python(py, || {
         importing.call_method0(intern!(py, "acquire"))?;

@@ -67,7 +67,7 @@ def environment_of(backend: str) -> dict[str, str]:
 
 
 def _resident(device: str) -> int:
-    """Bytes of the process in memory, without freed memory that stays pinned for the next request of a GPU."""
+    """Bytes of the process in memory; on a GPU without pinned memory, which stays when it is freed."""
     name = "RssAnon:" if device.startswith("cuda") else "VmRSS:"
     with open("/proc/self/status") as figures:
         return next(1024 * int(line.split()[1]) for line in figures if line.startswith(name))

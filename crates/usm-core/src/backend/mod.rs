@@ -306,8 +306,8 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
         align_bytes: usize,
     ) -> Option<NonNull<u8>>;
 
-    /// Gives memory back to the system that the backend keeps after it was freed: what a request of a kind on a queue may need, or all
-    /// of it. Returns whether it gave any back, so that a refused request is worth another attempt. [`allocate`](Self::allocate) asks
+    /// Gives memory back to the system that the backend keeps after it was freed: what a request of a kind on a queue may need, or as
+    /// much as it can. Returns whether it gave any back, so that a refused request is worth another attempt. [`allocate`](Self::allocate) asks
     /// its runtime once: `Queue::allocate_checked`, below all methods that allocate, calls this after a refusal, and
     /// [`Runtime::trim`](crate::Runtime::trim) at any time.
     ///

@@ -146,8 +146,8 @@ impl Runtime {
     }
 
     /// Gives memory back to the system that backends keep after it was freed. Other libraries and processes can have it then, and the
-    /// next allocations take longer. The CUDA backend keeps all device memory, and pinned host memory up to a sixteenth of the
-    /// machine's; the host backend keeps pages of device memory. A refused allocation does the same for memory of its kind.
+    /// next allocations take longer. The CUDA backend keeps device memory, and pinned host memory up to a sixteenth of the machine's. The
+    /// host backend keeps pages of device memory. A refused allocation does the same for memory of its kind.
     pub fn trim(&self) {
         for backend in self.loaded() {
             // SAFETY: no queue is given.

@@ -161,7 +161,7 @@ def __getattr__(name: str) -> object:
         with _locate.importing:
             from importlib.metadata import version
 
-        found: object = version("usm")
+            found: object = version("usm")
     elif name in _LATER:
         with _locate.importing:
             found = getattr(__import__(f"{__name__}.{_LATER[name]}", fromlist=[name]), name)

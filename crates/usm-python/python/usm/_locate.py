@@ -76,8 +76,31 @@ def announce_cpu_driver() -> str | None:
 # Held over each import at the first use. A fork waits for it: in a child, the lock of a module that another thread was
 # importing stays locked for ever.
 importing = _thread.RLock()
+
+#: The longest wait of a fork for an import. The import may wait for a lock that the fork has taken before, as that of
+#: `logging`.
+_FORK_WAITS_S = 10
+
+
+def _before_fork() -> None:
+    importing.acquire(timeout=_FORK_WAITS_S)
+
+
+def _after_fork() -> None:
+    # Not after a long wait, and not where a signal handler raised in the wait, which Python ignores there.
+    if importing._is_owned():
+        importing.release()
+
+
+def _after_fork_in_child() -> None:
+    if importing._is_owned():
+        importing.release()
+    else:
+        importing._at_fork_reinit()
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=importing.acquire, after_in_parent=importing.release, after_in_child=importing.release)
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork_in_child)
 
 
 def roots() -> list[tuple[str, str]]:

@@ -2,11 +2,11 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use usm_array::usm_core::Runtime;
 use usm_array::usm_memory::MemoryResource;
 use usm_array::usm_memory::resource::{process_pool, use_process_pool};
 
 use super::pool::{close_lost_pools, entries};
+use crate::sycl::runtime;
 
 /// use_default_pool(enabled)
 ///
@@ -37,8 +37,7 @@ pub(crate) fn use_default_pool(py: Python<'_>, enabled: bool) -> bool {
 /// Give the memory of the default pool that nobody uses back to the runtime, and return the number of its bytes. Waits for work that
 /// is pending on it.
 ///
-/// The memory is there for other libraries and other processes then: the CUDA backend, which keeps all device memory that is let go,
-/// and pinned host memory up to a sixteenth of the machine's, gives it back to the system, too. So does the host backend.
+/// Then backends give the memory that they keep back to the system. Other libraries and other processes can have it.
 ///
 /// >>> import usm.memory as um
 /// >>> memory = um.MemoryUSMShared(100)
@@ -46,12 +45,13 @@ pub(crate) fn use_default_pool(py: Python<'_>, enabled: bool) -> bool {
 /// >>> um.trim_default_pool() >= 100, um.trim_default_pool()
 /// (True, 0)
 #[pyfunction]
-pub(crate) fn trim_default_pool(py: Python<'_>) -> usize {
-    py.detach(|| {
+pub(crate) fn trim_default_pool(py: Python<'_>) -> PyResult<usize> {
+    let runtime = runtime::get(py)?;
+    Ok(py.detach(|| {
         let bytes = process_pool().trim();
-        Runtime::global().trim();
+        runtime.trim();
         bytes
-    })
+    }))
 }
 
 /// default_pool_stats()

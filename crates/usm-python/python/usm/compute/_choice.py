@@ -73,7 +73,7 @@ def provider_for(memory: str) -> Provider:
         base = memory.removesuffix("-narrow")
         found = _load(_name_for(base, key[1]), base)
         if base != memory:
-            found = _load_class("_narrow", "NarrowProvider")(memory, found)
+            found = _made("_narrow", "NarrowProvider", memory, found)
         _found[key] = found
     return found
 
@@ -104,13 +104,14 @@ def _is_installed(name: str) -> bool:
 
 def _load(name: str, memory: str) -> Provider:
     module, _, cls = _KNOWN[name].home.partition(".")
-    found: Provider = _load_class(module, cls)(memory)
+    found: Provider = _made(module, cls, memory)
     return found
 
 
-def _load_class(module: str, cls: str) -> Any:
+def _made(module: str, cls: str, *arguments: object) -> Any:
+    # Some constructors import the library.
     with importing:
-        return getattr(importlib.import_module(f"{__package__}.{module}"), cls)
+        return getattr(importlib.import_module(f"{__package__}.{module}"), cls)(*arguments)
 
 
 def providers() -> dict[str, list[str]]:

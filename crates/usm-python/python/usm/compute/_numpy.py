@@ -14,6 +14,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NamedTuple
 
+from .._locate import importing
 from .._usm import _new, _numpy_view, _Ufunc, asarray, asnumpy, usm_ndarray
 from ._provider import Computed, Provider, assigned, check_dtype, check_shape, results, written
 from ._table import Function
@@ -91,7 +92,9 @@ class NumpyProvider(Provider):
         special = _SPECIAL.get((row.part, row.name))
         if special is not None:
             return self._copied(special)
-        home = getattr(np, row.part) if row.part and row.kind == "copied" else np
+        # NumPy imports some of its parts at their first use.
+        with importing:
+            home = getattr(np, row.part) if row.part and row.kind == "copied" else np
         theirs = _NAMES.get(row.name) or getattr(home, row.name, None)
         if row.name == "reciprocal":
             return self._reciprocal()

@@ -17,6 +17,8 @@ worker for each device.
 
 from __future__ import annotations
 
+from .._locate import importing
+
 __all__ = ["LocalCluster"]
 
 TYPE_CHECKING = False
@@ -27,10 +29,11 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
+    with importing:
+        from importlib import import_module
 
-    # distributed takes a second to import.
-    found = globals()[name] = getattr(import_module(f"{__name__}._cluster"), name)
+        # distributed takes a second to import.
+        found = globals()[name] = getattr(import_module(f"{__name__}._cluster"), name)
     return found
 
 

@@ -17,12 +17,17 @@ if TYPE_CHECKING:
 
 __all__ = ["METHODS"]
 
+#: What gives functions that libraries compute, from its first use on.
+_function: Callable[[str, str], Callable[..., usm_ndarray]] | None = None
+
 
 def _computed(name: str) -> Callable[..., usm_ndarray]:
-    with importing:
-        from ..compute._functions import function
-
-    return function("", name)
+    global _function
+    if _function is None:
+        with importing:
+            from ..compute._functions import function
+        _function = function
+    return _function("", name)
 
 
 def astype(

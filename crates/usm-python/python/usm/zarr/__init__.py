@@ -10,6 +10,8 @@ Compression stays on the host. Each chunk is copied once between its bytes there
 
 from __future__ import annotations
 
+from .._locate import importing
+
 __all__ = ["Buffer", "NDBuffer"]
 
 TYPE_CHECKING = False
@@ -20,9 +22,10 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
+    with importing:
+        from importlib import import_module
 
-    found = globals()[name] = getattr(import_module(f"{__name__}._buffers"), name)
+        found = globals()[name] = getattr(import_module(f"{__name__}._buffers"), name)
     return found
 
 
