@@ -557,7 +557,7 @@ def first():
     a = ut.ones((10,), usm_type="shared", device="host:cpu:0")
     a[1:3] = 7
     assert ut.asarray(a, usm_type="device").tolist() == [1.0, 7.0, 7.0] + [1.0] * 7
-    a.dtype, a.flags, str(a), a.round(), a.__sycl_usm_array_interface__, um.snapshot()
+    a.dtype, a.flags, str(a), a.__sycl_usm_array_interface__, um.snapshot()
     usm.SyclQueue("host").sycl_device.name
 
 def wait(pid, what):
@@ -628,13 +628,17 @@ def test_a_fork_waits_for_the_imports_of_a_first_use():
         FIRST
         + SLOW_IMPORTS
         + """
-thread, children = threading.Thread(target=first), []
+def first_ones():
+    first()
+    ut.ones((3,), device="host:cpu:0").round()
+
+thread, children = threading.Thread(target=first_ones), []
 thread.start()
 while thread.is_alive():
     pid = os.fork()
     if pid == 0:
         faulthandler.dump_traceback_later(40, exit=True)
-        first()
+        first_ones()
         os._exit(0)
     children.append(pid)
     time.sleep(0.001)
