@@ -546,7 +546,7 @@ impl Queue {
         self.check_request(kind, len_bytes)?;
         let mut allocated = self.allocate_once(kind, len_bytes, align_bytes)?;
         // SAFETY: the handle is live (H1).
-        if allocated.is_none() && unsafe { self.backend().trim(Some((self.raw(), kind))) } {
+        if allocated.is_none() && unsafe { self.backend().trim(self.raw(), kind) } {
             allocated = self.allocate_once(kind, len_bytes, align_bytes)?;
         }
         allocated.ok_or_else(|| self.out_of_memory(kind, len_bytes))

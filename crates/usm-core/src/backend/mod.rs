@@ -306,16 +306,19 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
         align_bytes: usize,
     ) -> Option<NonNull<u8>>;
 
-    /// Gives memory back to the system that the backend keeps after it was freed: what a request of a kind on a queue may need, or as
-    /// much as it can. Returns whether it gave any back, so that a refused request is worth another attempt. [`allocate`](Self::allocate) asks
-    /// its runtime once: `Queue::allocate_checked`, below all methods that allocate, calls this after a refusal, and
-    /// [`Runtime::trim`](crate::Runtime::trim) at any time.
+    /// Gives memory back to the system that the backend keeps after it was freed, and that a request of `kind` on the queue may need.
+    /// Returns whether it gave any back, so that a refused request is worth another attempt. Only
+    /// `Queue::allocate_checked`, below all methods that allocate, calls this, after a refusal: [`allocate`](Self::allocate) asks its
+    /// runtime once.
     ///
     /// # Safety
-    /// 1. The queue is live.
-    unsafe fn trim(&self, _wanted: Option<(RawQueue, UsmKind)>) -> bool {
+    /// 1. `queue` is live.
+    unsafe fn trim(&self, _queue: RawQueue, _kind: UsmKind) -> bool {
         false
     }
+
+    /// Gives as much memory back to the system as it can of what the backend keeps after it was freed.
+    fn trim_all(&self) {}
 
     /// Frees USM.
     ///

@@ -149,10 +149,7 @@ impl Runtime {
     /// next allocations take longer. The CUDA backend keeps device memory, and pinned host memory up to a sixteenth of the machine's. The
     /// host backend keeps pages of device memory. A refused allocation does the same for memory of its kind.
     pub fn trim(&self) {
-        for backend in self.loaded() {
-            // SAFETY: no queue is given.
-            let _ = unsafe { backend.trim(None) };
-        }
+        self.loaded().for_each(|backend| backend.trim_all());
     }
 
     /// The status of each backend. The first call may search for the SYCL runtime, and load it and the CUDA driver.

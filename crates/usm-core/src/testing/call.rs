@@ -127,9 +127,13 @@ macro_rules! methods {
                     unsafe { self.inner.memory_figures(device) }
                 }
 
-                unsafe fn trim(&self, wanted: Option<(RawQueue, UsmKind)>) -> bool {
+                unsafe fn trim(&self, queue: RawQueue, kind: UsmKind) -> bool {
                     // SAFETY: promise 1 of the method of `Backend`; the handle is `inner`'s own.
-                    unsafe { self.inner.trim(wanted) }
+                    unsafe { self.inner.trim(queue, kind) }
+                }
+
+                fn trim_all(&self) {
+                    self.inner.trim_all();
                 }
 
                 unsafe fn check_device(&self, device: RawDevice) -> Result<()> {

@@ -55,13 +55,12 @@ fn allocate_on_device(current: &Current<'_>, len_bytes: usize) -> Option<Address
     Some(address)
 }
 
-/// Gives the memory of freed blocks of a kind, or of all, back to the system: pinned blocks, and those of the device's pool, whose sizes
-/// may not suit a request. False when there are none.
-pub(super) fn trim(device: &CudaDevice, kind: Option<UsmKind>) -> bool {
+/// Gives the memory of freed blocks of some kinds back to the system: pinned blocks, and those of the device's pool, whose sizes may not
+/// suit a request. False when there are none.
+pub(super) fn trim(device: &CudaDevice, kinds: &[UsmKind]) -> bool {
     let Ok(current) = device.enter() else { return false };
-    let is_wanted = |of| kind.is_none_or(|kind| kind == of);
-    let unpinned = is_wanted(UsmKind::Host) && device.platform.pinned.release(&current, 0);
-    let trimmed = is_wanted(UsmKind::Device) && trim_pool(&current);
+    let unpinned = kinds.contains(&UsmKind::Host) && device.platform.pinned.release(&current, 0);
+    let trimmed = kinds.contains(&UsmKind::Device) && trim_pool(&current);
     unpinned || trimmed
 }
 

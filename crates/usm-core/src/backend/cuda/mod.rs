@@ -388,13 +388,15 @@ unsafe impl Backend for CudaBackend {
         memory::allocate(unsafe { CudaQueue::get(queue) }.device(), kind, len_bytes)
     }
 
-    unsafe fn trim(&self, wanted: Option<(RawQueue, UsmKind)>) -> bool {
-        let Some((queue, kind)) = wanted else {
-            let used = self.devices.iter().filter(|device| device.is_used());
-            return used.fold(false, |any, device| memory::trim(device, None) | any);
-        };
+    unsafe fn trim(&self, queue: RawQueue, kind: UsmKind) -> bool {
         // SAFETY: O1: the handle is live.
-        memory::trim(unsafe { CudaQueue::get(queue) }.device(), Some(kind))
+        memory::trim(unsafe { CudaQueue::get(queue) }.device(), &[kind])
+    }
+
+    fn trim_all(&self) {
+        for device in self.devices.iter().filter(|device| device.is_used()) {
+            memory::trim(device, &UsmKind::ALL);
+        }
     }
 
     unsafe fn free(&self, context: RawContext, block: NonNull<u8>) {

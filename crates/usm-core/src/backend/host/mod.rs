@@ -364,8 +364,12 @@ unsafe impl Backend for HostBackend {
         self.memory().allocate(kind, len_bytes, align_bytes, queue.context.id, &queue.device)
     }
 
-    unsafe fn trim(&self, _wanted: Option<(RawQueue, UsmKind)>) -> bool {
+    unsafe fn trim(&self, _queue: RawQueue, _kind: UsmKind) -> bool {
         self.memory().trim()
+    }
+
+    fn trim_all(&self) {
+        self.memory().trim();
     }
 
     unsafe fn free(&self, _context: RawContext, block: NonNull<u8>) {
