@@ -630,7 +630,10 @@ def test_a_fork_waits_for_the_imports_of_a_first_use():
         + """
 def first_ones():
     first()
-    ut.ones((3,), device="host:cpu:0").round()
+    try:
+        ut.ones((3,), device="host:cpu:0").round()
+    except ImportError:
+        pass  # without NumPy
 
 thread, children = threading.Thread(target=first_ones), []
 thread.start()
