@@ -17,9 +17,15 @@ Two parts, by cost:
 ``USM_SYCL_AUTOCONFIG=0`` in the environment turns the first part off.
 """
 
+from __future__ import annotations
+
 import _thread
 import os
 import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["announce_cpu_driver", "announced", "nvrtc_folders", "prefixes", "roots"]
 
@@ -76,6 +82,8 @@ def announce_cpu_driver() -> str | None:
 # Held over each import at the first use. A fork waits for it: in a child, the lock of a module that another thread was
 # importing stays locked for ever.
 importing = _thread.RLock()
+#: The same, with the methods that stubs do not know.
+_lock: Any = importing
 
 #: The longest wait of a fork for an import. The import may wait for a lock that the fork has taken before, as that of
 #: `logging`.
@@ -83,20 +91,20 @@ _FORK_WAITS_S = 10
 
 
 def _before_fork() -> None:
-    importing.acquire(timeout=_FORK_WAITS_S)
+    _lock.acquire(timeout=_FORK_WAITS_S)
 
 
 def _after_fork() -> None:
     # Not after a long wait, and not where a signal handler raised in the wait, which Python ignores there.
-    if importing._is_owned():
-        importing.release()
+    if _lock._is_owned():
+        _lock.release()
 
 
 def _after_fork_in_child() -> None:
-    if importing._is_owned():
-        importing.release()
+    if _lock._is_owned():
+        _lock.release()
     else:
-        importing._at_fork_reinit()
+        _lock._at_fork_reinit()
 
 
 if hasattr(os, "register_at_fork"):
