@@ -66,11 +66,9 @@ def environment_of(backend: str) -> dict[str, str]:
 # What workers do.
 
 
-def _resident(device: str) -> int:
-    """Bytes of the process in memory; on a GPU without pinned memory, which stays when it is freed."""
-    name = "RssAnon:" if device.startswith("cuda") else "VmRSS:"
-    with open("/proc/self/status") as figures:
-        return next(1024 * int(line.split()[1]) for line in figures if line.startswith(name))
+def _resident() -> int:
+    with open("/proc/self/statm") as figures:
+        return mmap.PAGESIZE * int(figures.read().split()[1])
 
 
 class _Mallinfo(ctypes.Structure):
@@ -102,7 +100,10 @@ def work() -> None:
     for turn, number in enumerate(turns):
         struct.pack_into("q", begun, 8 * first, number)
         happened.update(play(random.Random(seed + number)))
-        sizes.append(_resident(device))
+        if device.startswith("cuda"):
+            # Otherwise freed memory stays pinned, up to a part of the machine's.
+            um.trim_default_pool()
+        sizes.append(_resident())
         small.append(_small_blocks())
         if turn == max(WARM, len(turns) // 2):
             gc.collect()

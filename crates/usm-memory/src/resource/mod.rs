@@ -107,7 +107,7 @@ pub trait MemoryResource: Debug + Send + Sync {
     }
 
     /// Gives memory that is kept for later use, but not in use, back to the runtime. Returns the number of its bytes. An adaptor that
-    /// keeps none asks its upstream resource.
+    /// keeps none asks its upstream resource. [`Runtime::trim`](usm_core::Runtime::trim) gives to the system what the runtime keeps.
     fn trim(&self) -> usize {
         self.upstream().map_or(0, |upstream| upstream.trim())
     }
